@@ -1,0 +1,63 @@
+# make demo: install into .venv and run on the built-in sample.   make test: lint, types, native and Python tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CXX ?= c++
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
+
+.PHONY: demo test lint types native-test python-test sanitize bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/labelwood demo
+
+test: lint types native-test python-test
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+native-test: $(VENV)/.tested
+	$(BIN)/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON > build/native.log || { cat build/native.log; exit 1; }
+	$(BIN)/cmake --build build/native
+	build/native/native_tests
+
+python-test: $(VENV)/.tested
+	$(BIN)/python -m pytest -q -n 2
+
+# The native tests again, built with address and undefined-behaviour sanitizers.
+sanitize: $(VENV)/.tested
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
+	$(BIN)/cmake --build build/sanitize
+	build/sanitize/native_tests
+
+bench: $(VENV)/.tested
+	$(BIN)/python benchmarks/foundation.py
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/.python:
+	@command -v $(PYTHON) > /dev/null || { echo "Labelwood needs Python 3.11 or newer and found no '$(PYTHON)': install it, or name it with make PYTHON=/path/to/python3."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Labelwood needs Python 3.11 or newer and '$(PYTHON)' is older: install it, or name another with make PYTHON=python3.12."; exit 1; }
+	@command -v $(CXX) > /dev/null && echo 'auto f = []<class T>(T x) { return x; };' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2> /dev/null || { echo "Labelwood needs a C++20 compiler and '$(CXX)' is none: install g++ 11 or clang 14 or newer (Debian: apt install g++), or name one with make CXX=clang++."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Labelwood could not make a virtual environment with '$(PYTHON)': install its venv module (Debian: apt install python3-venv)."; exit 1; }
+	@$(PIP) --upgrade 'pip>=24'
+	@touch $@
+
+$(VENV)/.build-tools: $(VENV)/.python
+	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.18' ninja
+	@mkdir -p build
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.build-tools $(NATIVE)
+	@echo "Building and installing Labelwood into $(VENV) (the first time takes about a minute)"
+	@CXX=$(CXX) PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	@$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@

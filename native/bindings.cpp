@@ -1,0 +1,92 @@
+// The only file that knows Python: checks shapes and dtypes, releases the GIL, calls.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include "buffer.h"
+#include "error.h"
+#include "parallel.h"
+#include "simd/kernels.h"
+#include "sparse.h"
+
+namespace nb = nanobind;
+using namespace labelwood;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using NewMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+template <class T>
+std::span<const T> view(const Array<T>& a) {
+  return {a.data(), a.size()};
+}
+
+template <class T>
+nb::capsule owner_of(T* memory) {
+  return nb::capsule(memory, [](void* p) noexcept { std::free(p); });
+}
+
+template <class T>
+NewArray<T> to_numpy(Buffer<T>&& buffer) {
+  const size_t size = buffer.size();
+  T* memory = buffer.release();
+  return NewArray<T>(memory, {size}, owner_of(memory));
+}
+
+template <class T>
+NewMatrix<T> to_numpy(Buffer<T>&& buffer, size_t rows, size_t cols) {
+  T* memory = buffer.release();
+  return NewMatrix<T>(memory, {rows, cols}, owner_of(memory));
+}
+
+nb::tuple to_numpy(Csr&& m) {
+  return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
+}
+
+// A CSR matrix from Python. Rows must lie inside the arrays; native code relies on it.
+CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  CsrView m{view(indptr), view(indices), view(values), n_cols};
+  if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
+    throw Error("a sparse matrix has a row pointer that does not match its entries");
+  if (!m.values.empty() && m.values.size() != m.indices.size())
+    throw Error("a sparse matrix has a different number of values and column indices");
+  for (int64_t i = 0; i < m.n_rows(); ++i)
+    if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
+  for (int32_t column : m.indices)
+    if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
+  return m;
+}
+
+void check_signals() {
+  nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+nb::object error_class(const char* name) { return nb::module_::import_("labelwood.errors").attr(name); }
+
+void translate(const std::exception_ptr& p, void*) {
+  try {
+    std::rethrow_exception(p);
+  } catch (const LineError& e) {
+    nb::object error = error_class("NativeLineError")(e.what(), e.line);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  } catch (const Error& e) {
+    PyErr_SetString(error_class("LabelwoodError").ptr(), e.what());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  nb::register_exception_translator(translate);
+  set_interrupt_check(check_signals);
+
+  m.def("simd_level", [] { return simd::kernels().level; }, "The SIMD level chosen for this processor.");
+}

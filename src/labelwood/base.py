@@ -1,0 +1,286 @@
+"""The one contract every model keeps.
+
+    model = Model(param=…)            parameters are keyword-only; nothing is computed
+    model.fit(X, Y)                   rows × features and rows × labels; sparse or dense; returns the model
+    model.predict_topk(X, k)          TopK(ids, scores): the k best labels a row, best first, padded by id −1
+    model.predict(X)                  scikit-learn's indicator matrix, sparse
+    model.score(X, Y)                 P@1 between 0 and 1
+    model.save(path), labelwood.load(path)
+
+One row, many rows, any chunking and any number of threads give the same answer, and the same seed gives the same
+bytes. A model works in scikit-learn's pipelines and searches, but Labelwood itself does not need scikit-learn.
+
+To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit`, `_topk`, `_arrays` and
+`_restore`, and add its name to `labelwood.models.MODELS`. `tests/contract/` then checks all of the above.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
+from labelwood.inputs import Floats, Sparse, as_features, as_labels
+from labelwood.settings import check_params
+
+if TYPE_CHECKING:
+    from labelwood.store import State
+
+Features: TypeAlias = Sparse | Floats
+Threads: TypeAlias = Annotated[int, Ge(1)] | None
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The best labels of each row, best first: label ids and their scores, both rows × k.
+
+    Equal scores are ordered by ascending id. A row with fewer than k answers is padded with id −1 and score −inf.
+
+    Example:
+        >>> top = TopK(ids=np.array([[7, 2], [4, -1]]), scores=np.array([[0.9, 0.1], [0.5, -np.inf]]))
+        >>> len(top), top.k
+        (2, 2)
+        >>> [[label for label, score in row] for row in top]
+        [[7, 2], [4]]
+    """
+
+    ids: NDArray[np.int32]
+    scores: Floats
+
+    @property
+    def k(self) -> int:
+        """How many labels a row can hold."""
+        return int(self.ids.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[list[tuple[int, float]]]:
+        for ids, scores in zip(self.ids, self.scores, strict=True):
+            yield [(int(label), float(score)) for label, score in zip(ids, scores, strict=True) if label >= 0]
+
+    def to_scipy(self, n_labels: int) -> Any:
+        """The scores as a sparse rows × labels `csr_array`.
+
+        Example:
+            >>> top = TopK(ids=np.array([[2, -1]]), scores=np.array([[0.5, -np.inf]]))
+            >>> top.to_scipy(n_labels=3).toarray()
+            array([[0. , 0. , 0.5]])
+        """
+        real = self.ids >= 0
+        indptr = np.concatenate([[0], real.sum(axis=1).cumsum()])
+        return sparse.csr_array((self.scores[real], self.ids[real], indptr), shape=(len(self), n_labels))
+
+
+class Params:
+    """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.
+
+    Example:
+        >>> class Knob(Params):
+        ...     def __init__(self, *, turns: int = 3) -> None:
+        ...         self.turns = turns
+        >>> Knob(turns=5)
+        Knob(turns=5)
+    """
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with `deep`, those of parts too, as `part__name`."""
+        params: dict[str, Any] = {}
+        for name in self._param_names():
+            value = params[name] = getattr(self, name)
+            if deep and isinstance(value, Params):
+                params |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes parameters; `part__name` reaches into a part."""
+        for key, value in params.items():
+            name, _, inner = key.partition("__")
+            if name not in self._param_names():
+                known = ", ".join(self._param_names())
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
+            if inner:
+                getattr(self, name).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+class Model(Params, ABC):
+    """A multi-label model over numeric features. See the module's page for the contract.
+
+    Fitted attributes: `n_features_in_`, `n_labels_`, and `labels_per_row_`, the rounded mean number of labels of a
+    training row, which `predict` uses as its k.
+
+    Example:
+        >>> import labelwood as lw
+        >>> model = lw.CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+        >>> model.predict_topk([[0.1, 0.9]], k=1).ids
+        array([[1]], dtype=int32)
+    """
+
+    kind: ClassVar[str]  # its name in `labelwood.models.MODELS`, on the command line and in the manifest
+    # Parameters that describe the machine rather than the model; they are not saved.
+    machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
+
+    n_features_in_: int
+    n_labels_: int
+    labels_per_row_: int
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learns from rows × features `X` and rows × labels `Y` (any entry other than zero is a label)."""
+        check_params(type(self), self.get_params(deep=False))
+        features = as_features(X)
+        n_rows, n_features = shape_of(features)
+        labels = as_labels(Y, n_rows)
+        if n_rows == 0 or n_features == 0:
+            raise LabelwoodError(
+                f"X has {n_rows} row(s) and {n_features} feature(s) (shape={(n_rows, n_features)}) "
+                "while a minimum of 1 is required: give at least one row and one feature"
+            )
+        if labels.n_cols == 0:
+            raise LabelwoodError("Y has no label column: give at least one label")
+        self.n_features_in_ = n_features
+        self.n_labels_ = labels.n_cols
+        self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
+        self._fit(features, labels)
+        return self
+
+    def predict_topk(self, X: Any, k: int = 5) -> TopK:
+        """The `k` best labels of each row, best first."""
+        self.check_fitted()
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise ParameterError(f"k must be a whole number of at least 1, not {k!r}")
+        features = as_features(X)
+        n_features = shape_of(features)[1]
+        if n_features != self.n_features_in_:
+            raise LabelwoodError(
+                f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input: make them as for training"
+            )
+        top = self._topk(features, min(int(k), self.n_labels_))
+        return _padded(top, int(k))
+
+    def predict(self, X: Any, k: int | None = None) -> Any:
+        """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.
+
+        `k` defaults to the rounded mean number of labels of a training row.
+        """
+        self.check_fitted()
+        top = self.predict_topk(X, self.labels_per_row_ if k is None else k)
+        marks = top.to_scipy(self.n_labels_)
+        marks.data = np.ones(marks.nnz, np.int8)
+        marks.sort_indices()
+        return marks
+
+    def score(self, X: Any, Y: Any) -> float:
+        """P@1 between 0 and 1, so that scikit-learn's searches have something to maximise."""
+        from labelwood.metrics import evaluate
+
+        return evaluate(self.predict_topk(X, 1), Y, ks=(1,))["P@1"] / 100
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the model to a folder, replacing a model that is there in one step."""
+        from labelwood import store
+
+        store.write(path, self.state())
+
+    def check_fitted(self) -> None:
+        """Raises `NotFittedError` unless `fit` or a load has run."""
+        if not hasattr(self, "n_labels_"):
+            raise NotFittedError(f"this {type(self).__name__} has not learned yet: call fit first")
+
+    def state(self) -> State:
+        """Everything the store needs to write this model."""
+        from labelwood.store import State
+
+        self.check_fitted()
+        params = {k: v for k, v in self.get_params(deep=False).items() if k not in self.machine_params}
+        fitted = {
+            "n_features": self.n_features_in_,
+            "n_labels": self.n_labels_,
+            "labels_per_row": self.labels_per_row_,
+        }
+        return State(kind=self.kind, params=params, fitted=fitted, arrays=self._arrays())
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        check_params(cls, state.params)
+        model = cls(**state.params)
+        model.n_features_in_ = state.count("n_features")
+        model.n_labels_ = state.count("n_labels")
+        model.labels_per_row_ = state.count("labels_per_row")
+        model._restore(state)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
+            input_tags=InputTags(sparse=True),
+        )
+
+    @abstractmethod
+    def _fit(self, X: Features, Y: Sparse) -> None:
+        """Learns from checked input. `n_features_in_` and `n_labels_` are set."""
+
+    @abstractmethod
+    def _topk(self, X: Features, k: int) -> TopK:
+        """Answers for checked input; k is at most `n_labels_`."""
+
+    @abstractmethod
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The learned arrays by name."""
+
+    @abstractmethod
+    def _restore(self, state: State) -> None:
+        """Takes the arrays back, perhaps mapped and read-only. With `state.verify`, checks what native code relies on."""
+
+
+def shape_of(features: Features) -> tuple[int, int]:
+    """Rows and columns of checked features.
+
+    Example:
+        >>> shape_of(np.zeros((2, 3), np.float32))
+        (2, 3)
+    """
+    if isinstance(features, Sparse):
+        return features.n_rows, features.n_cols
+    return int(features.shape[0]), int(features.shape[1])
+
+
+def _padded(top: TopK, k: int) -> TopK:
+    missing = k - top.k
+    if missing <= 0:
+        return top
+    widths = ((0, 0), (0, missing))
+    return TopK(
+        np.pad(top.ids, widths, constant_values=-1),
+        np.pad(top.scores, widths, constant_values=-np.inf),
+    )

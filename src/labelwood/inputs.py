@@ -1,0 +1,151 @@
+"""Turns what users pass as X and Y into the arrays native code reads, or says in one sentence why it cannot."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood.errors import LabelwoodError, ParameterError
+
+Floats: TypeAlias = NDArray[np.float32]
+
+
+class Sparse(NamedTuple):
+    """A matrix in compressed rows, in the order native functions take it: `native.f(*X, …)`.
+
+    Columns ascend in each row and occur once. Unlike scipy's, row pointers are always 64-bit and columns 32-bit.
+
+    Example:
+        >>> as_features([[0.0, 2.0], [0.0, 0.0]], sparse_only=True).indices
+        array([1], dtype=int32)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Floats
+    n_cols: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
+
+    def to_scipy(self) -> Any:
+        """The same matrix as a scipy `csr_array`."""
+        return sparse.csr_array((self.values, self.indices, self.indptr), shape=(self.n_rows, self.n_cols))
+
+
+def thread_count(n_threads: int | None) -> int:
+    """How many threads to use; `None` means one for each core this process may run on.
+
+    Example:
+        >>> thread_count(3)
+        3
+    """
+    if n_threads is not None:
+        return n_threads
+    available = getattr(os, "sched_getaffinity", None)
+    return len(available(0)) if available else os.cpu_count() or 1
+
+
+def from_scipy(matrix: Any) -> Sparse:
+    """A scipy matrix as `Sparse`: copied only where a dtype or the order of columns asks for it.
+
+    Example:
+        >>> from_scipy(sparse.eye_array(2)).indices
+        array([0, 1], dtype=int32)
+    """
+    csr = matrix.tocsr()
+    if csr.shape[1] > np.iinfo(np.int32).max:
+        raise ParameterError(f"a matrix with {csr.shape[1]} columns is too wide; at most 2147483647 are possible")
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return Sparse(
+        np.ascontiguousarray(csr.indptr, np.int64),
+        np.ascontiguousarray(csr.indices, np.int32),
+        np.ascontiguousarray(csr.data, np.float32),
+        csr.shape[1],
+    )
+
+
+def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:
+    """Checks a feature matrix: sparse stays sparse, dense stays dense (unless `sparse_only`), values become float32.
+
+    Example:
+        >>> as_features([[1, 2]])
+        array([[1., 2.]], dtype=float32)
+    """
+    if sparse.issparse(X):
+        _refuse_complex(X.dtype, name)
+        result = from_scipy(X)
+        _refuse_non_finite(result.values, name)
+        return result
+    dense = _as_matrix(X, name)
+    _refuse_non_finite(dense, name)
+    return from_scipy(sparse.csr_array(dense)) if sparse_only else dense
+
+
+def as_labels(Y: Any, n_rows: int, name: str = "Y") -> Sparse:
+    """Checks a rows × labels matrix. Every entry other than zero means that the row has the label.
+
+    Example:
+        >>> as_labels([[0, 1], [1, 1]], n_rows=2).indptr
+        array([0, 1, 3])
+    """
+    if Y is None:
+        raise LabelwoodError(f"{name} is missing: fit requires y to be passed, a rows × labels matrix")
+    matrix = Y.tocsr() if sparse.issparse(Y) else sparse.csr_array(_as_matrix(Y, name))
+    if matrix.shape[0] != n_rows:
+        raise LabelwoodError(
+            f"{name} has {matrix.shape[0]} rows and X has {n_rows}: give each row of X its row of labels in {name}"
+        )
+    result = from_scipy(matrix)
+    _refuse_non_finite(result.values, name)
+    if (result.values == 0).any():
+        return from_scipy(_without_zeros(matrix))
+    return result._replace(values=np.ones_like(result.values))
+
+
+def _without_zeros(matrix: Any) -> Any:
+    kept = matrix.copy()
+    kept.eliminate_zeros()
+    kept.data = np.ones_like(kept.data)
+    return kept
+
+
+def _as_matrix(X: Any, name: str) -> Floats:
+    array = np.asarray(X)
+    _refuse_complex(array.dtype, name)
+    if array.dtype.kind in "OUS":
+        array = _objects_to_floats(array, name)
+    if array.ndim != 2:
+        raise LabelwoodError(
+            f"{name} has {array.ndim} dimension(s) and needs two, rows × columns. "
+            "Reshape your data: use reshape(1, -1) for a single row"
+        )
+    return np.ascontiguousarray(array, np.float32)
+
+
+def _objects_to_floats(array: NDArray[Any], name: str) -> Floats:
+    try:
+        return array.astype(np.float32)
+    except (TypeError, ValueError) as e:
+        raise LabelwoodError(
+            f"{name} holds values that are not numbers ({e}); for texts use TextClassifier, "
+            "or turn them into features with TextVectorizer first"
+        ) from None
+
+
+def _refuse_complex(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.kind == "c":
+        raise LabelwoodError(f"{name} holds complex numbers. Complex data not supported: pass real ones")
+
+
+def _refuse_non_finite(values: Floats, name: str) -> None:
+    if not np.isfinite(values).all():
+        raise LabelwoodError(f"{name} contains NaN or infinity: replace or remove those values first")
