@@ -1,0 +1,48 @@
+"""What a model is made of between memory and disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.errors import ModelError
+
+
+@dataclass(frozen=True)
+class State:
+    """A model taken apart: its kind, parameters, facts, arrays, lists of names, and the states of its parts.
+
+    Example:
+        >>> state = State(kind="centroid", params={}, fitted={"n_labels": 2}, arrays={"w": np.zeros(3)})
+        >>> state.count("n_labels"), state.array("w", np.float64, 1).shape
+        (2, (3,))
+    """
+
+    kind: str
+    params: Mapping[str, Any]  # what `__init__` takes; JSON values only
+    fitted: Mapping[str, Any]  # what was learned besides arrays; JSON values only
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    names: Mapping[str, Any] = field(default_factory=dict)  # pyarrow large_string arrays
+    parts: Mapping[str, State] = field(default_factory=dict)
+    verify: bool = True  # whether arrays from a file are to be checked for what native code relies on
+
+    def count(self, name: str) -> int:
+        """A whole number of at least one from `fitted`."""
+        value = self.fitted.get(name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ModelError(f"the model's {name} is {value!r} where a positive whole number belongs: save it again")
+        return value
+
+    def array(self, name: str, dtype: Any, ndim: int) -> NDArray[Any]:
+        """An array of the given dtype and number of dimensions from `arrays`."""
+        value = self.arrays.get(name)
+        if value is None or value.dtype != np.dtype(dtype) or value.ndim != ndim:
+            raise ModelError(
+                f"the model's array {name!r} is missing or is not of {ndim} dimension(s) and {np.dtype(dtype)}: "
+                "save the model again"
+            )
+        return value
