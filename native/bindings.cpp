@@ -3,13 +3,18 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <limits>
+#include <string_view>
+
 #include "buffer.h"
 #include "error.h"
 #include "parallel.h"
 #include "simd/kernels.h"
 #include "sparse.h"
+#include "sparse_text.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 using namespace labelwood;
 
 namespace {
@@ -51,8 +56,8 @@ nb::tuple to_numpy(Csr&& m) {
 }
 
 // A CSR matrix from Python. Rows must lie inside the arrays; native code relies on it.
-CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-  CsrView m{view(indptr), view(indices), view(values), n_cols};
+CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, std::span<const float> values, int64_t n_cols) {
+  CsrView m{view(indptr), view(indices), values, n_cols};
   if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
     throw Error("a sparse matrix has a row pointer that does not match its entries");
   if (!m.values.empty() && m.values.size() != m.indices.size())
@@ -62,6 +67,30 @@ CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, co
   for (int32_t column : m.indices)
     if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
   return m;
+}
+
+nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
+  const std::string_view bytes(text.c_str(), text.size());
+  SparseRows rows;
+  {
+    nb::gil_scoped_release release;
+    rows = parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads);
+  }
+  const int64_t label_columns = rows.labels.n_cols, feature_columns = rows.features.n_cols;
+  return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
+}
+
+nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices,
+                            const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int n_threads) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const CsrView labels = csr_view(label_indptr, label_indices, {}, kAny), features = csr_view(indptr, indices, view(values), kAny);
+  if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows()) throw Error("labels and features have different numbers of rows");
+  std::string text;
+  {
+    nb::gil_scoped_release release;
+    text = format_sparse_text(labels, features, n_threads);
+  }
+  return nb::bytes(text.data(), text.size());
 }
 
 void check_signals() {
@@ -89,4 +118,9 @@ NB_MODULE(_native, m) {
   set_interrupt_check(check_signals);
 
   m.def("simd_level", [] { return simd::kernels().level; }, "The SIMD level chosen for this processor.");
+
+  m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a, "n_threads"_a,
+        "Rows of the field's text format: (labels, label columns, features, feature columns).");
+  m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,
+        "n_threads"_a, "The reverse; without label rows, lines hold features only.");
 }
