@@ -1,0 +1,5 @@
+"""Labels: names and ids, representations, frequencies and propensities."""
+
+from labelwood.labels.index import LabelIndex
+
+__all__ = ["LabelIndex"]
