@@ -8,6 +8,7 @@
 
 #include "buffer.h"
 #include "error.h"
+#include "metrics.h"
 #include "parallel.h"
 #include "simd/kernels.h"
 #include "sparse.h"
@@ -98,6 +99,63 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+// Metrics.
+
+template <class Sums, class T>
+nb::list column_of(const std::vector<Sums>& sums, T Sums::*field) {
+  nb::list column;
+  for (const Sums& at_k : sums) column.append(at_k.*field);
+  return column;
+}
+
+nb::dict to_python(Ranking&& r) {
+  nb::dict result;
+  result["predicted"] = column_of(r.rows, &RowSums::predicted);
+  result["correct"] = column_of(r.rows, &RowSums::correct);
+  result["recall"] = column_of(r.rows, &RowSums::recall);
+  result["ndcg"] = column_of(r.rows, &RowSums::ndcg);
+  result["gain"] = column_of(r.rows, &RowSums::gain);
+  result["best_gain"] = column_of(r.rows, &RowSums::best_gain);
+  result["psndcg"] = column_of(r.rows, &RowSums::psndcg);
+  result["best_psndcg"] = column_of(r.rows, &RowSums::best_psndcg);
+  result["covered"] = column_of(r.labels, &LabelSums::covered);
+  result["in_use"] = column_of(r.labels, &LabelSums::in_use);
+  result["f1"] = column_of(r.labels, &LabelSums::f1);
+  result["n_true"] = r.n_true;
+  result["n_occurring"] = r.n_occurring;
+  result["label_truths"] = to_numpy(std::move(r.truths));
+  result["label_predictions"] = to_numpy(std::move(r.predictions));
+  result["label_corrects"] = to_numpy(std::move(r.corrects));
+  return result;
+}
+
+nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& indptr, const Array<int32_t>& indices,
+                             const Array<float>& values, int64_t n_cols, const Array<int32_t>& ks,
+                             const Array<double>& gains, bool count_labels, int n_threads) {
+  const Predictions top{{ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
+  Ranking result;
+  {
+    nb::gil_scoped_release unlocked;
+    const CsrView truth = csr_view(indptr, indices, values, n_cols);
+    result = rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads);
+  }
+  return to_python(std::move(result));
+}
+
+nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                          int64_t n_cols, int64_t k, int n_threads) {
+  BestEntries best;
+  {
+    nb::gil_scoped_release unlocked;
+    const CsrView scores = csr_view(indptr, indices, values, n_cols);
+    if (k < 1) throw Error("k must be at least 1");
+    if (scores.values.size() != scores.indices.size()) throw Error("a matrix of scores has no values");
+    best = best_entries(scores, k, n_threads);
+  }
+  const size_t n_rows = indptr.size() - 1;
+  return nb::make_tuple(to_numpy(std::move(best.ids), n_rows, k), to_numpy(std::move(best.scores), n_rows, k));
+}
+
 nb::object error_class(const char* name) { return nb::module_::import_("labelwood.errors").attr(name); }
 
 void translate(const std::exception_ptr& p, void*) {
@@ -123,4 +181,7 @@ NB_MODULE(_native, m) {
         "Rows of the field's text format: (labels, label columns, features, feature columns).");
   m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,
         "n_threads"_a, "The reverse; without label rows, lines hold features only.");
+
+  m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
+  m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");
 }
