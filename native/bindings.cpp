@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "buffer.h"
+#include "centroid.h"
 #include "error.h"
 #include "metrics.h"
 #include "parallel.h"
@@ -70,13 +71,63 @@ CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, st
   return m;
 }
 
+// A matrix of a model, checked when it was loaded; checking it again at each call would cost more than the call.
+CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  return {view(indptr), view(indices), view(values), n_cols};
+}
+
+DenseView dense_view(const Matrix<float>& m) {
+  return {m.data(), static_cast<int64_t>(m.shape(0)), static_cast<int64_t>(m.shape(1))};
+}
+
+nb::tuple to_numpy(Answers&& r, size_t k) {
+  const size_t n_rows = r.ids.size() / k;
+  return nb::make_tuple(to_numpy(std::move(r.ids), n_rows, k), to_numpy(std::move(r.scores), n_rows, k));
+}
+
+template <class Call>
+auto without_gil(Call call) {
+  nb::gil_scoped_release release;
+  return call();
+}
+
+void check_members(int64_t n_rows, const CsrView& members) {
+  if (members.n_cols != n_rows) throw Error("the labels' members do not match the rows");
+}
+
+nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                           const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows, int n_threads) {
+  const CsrView X = csr_view(indptr, indices, view(values), n_cols), members = csr_view(member_indptr, member_indices, {}, n_rows);
+  check_members(X.n_rows(), members);
+  return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }));
+}
+
+NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
+                                 int64_t n_rows, int n_threads) {
+  const DenseView X = dense_view(rows);
+  const CsrView members = csr_view(member_indptr, member_indices, {}, n_rows);
+  check_members(X.n_rows, members);
+  return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }), members.n_rows(), X.n_cols);
+}
+
+nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                               const Array<int64_t>& weight_indptr, const Array<int32_t>& weight_indices,
+                               const Array<float>& weight_values, int64_t n_labels, int64_t k, int n_threads) {
+  const CsrView X = csr_view(indptr, indices, view(values), n_cols);
+  const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
+  if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, k, n_threads); }), k);
+}
+
+nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, int n_threads) {
+  const DenseView X = dense_view(rows), W = dense_view(weights);
+  if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, W, k, n_threads); }), k);
+}
+
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
   const std::string_view bytes(text.c_str(), text.size());
-  SparseRows rows;
-  {
-    nb::gil_scoped_release release;
-    rows = parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads);
-  }
+  SparseRows rows = without_gil([&] { return parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads); });
   const int64_t label_columns = rows.labels.n_cols, feature_columns = rows.features.n_cols;
   return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
 }
@@ -86,11 +137,7 @@ nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int3
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const CsrView labels = csr_view(label_indptr, label_indices, {}, kAny), features = csr_view(indptr, indices, view(values), kAny);
   if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows()) throw Error("labels and features have different numbers of rows");
-  std::string text;
-  {
-    nb::gil_scoped_release release;
-    text = format_sparse_text(labels, features, n_threads);
-  }
+  const std::string text = without_gil([&] { return format_sparse_text(labels, features, n_threads); });
   return nb::bytes(text.data(), text.size());
 }
 
@@ -136,7 +183,7 @@ nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& i
   Ranking result;
   {
     nb::gil_scoped_release unlocked;
-    const CsrView truth = csr_view(indptr, indices, values, n_cols);
+    const CsrView truth = csr_view(indptr, indices, view(values), n_cols);
     result = rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads);
   }
   return to_python(std::move(result));
@@ -147,7 +194,7 @@ nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& in
   BestEntries best;
   {
     nb::gil_scoped_release unlocked;
-    const CsrView scores = csr_view(indptr, indices, values, n_cols);
+    const CsrView scores = csr_view(indptr, indices, view(values), n_cols);
     if (k < 1) throw Error("k must be at least 1");
     if (scores.values.size() != scores.indices.size()) throw Error("a matrix of scores has no values");
     best = best_entries(scores, k, n_threads);
@@ -181,6 +228,14 @@ NB_MODULE(_native, m) {
         "Rows of the field's text format: (labels, label columns, features, feature columns).");
   m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,
         "n_threads"_a, "The reverse; without label rows, lines hold features only.");
+
+  m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+          csr_view(indptr, indices, view(values), n_cols); },
+        "Raises unless a sparse matrix is sound.");
+  m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
+  m.def("dense_centroids", dense_centroids, "The same for dense rows.");
+  m.def("sparse_centroid_topk", sparse_centroid_topk, "Ids and scores of the labels whose centroids fit each row best.");
+  m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");
