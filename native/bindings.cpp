@@ -80,9 +80,9 @@ DenseView dense_view(const Matrix<float>& m) {
   return {m.data(), static_cast<int64_t>(m.shape(0)), static_cast<int64_t>(m.shape(1))};
 }
 
-nb::tuple to_numpy(Answers&& r, size_t k) {
-  const size_t n_rows = r.ids.size() / k;
-  return nb::make_tuple(to_numpy(std::move(r.ids), n_rows, k), to_numpy(std::move(r.scores), n_rows, k));
+nb::tuple to_numpy(Answers&& a) {
+  const size_t k = a.k, n_rows = a.ids.size() / k;
+  return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
 }
 
 template <class Call>
@@ -116,13 +116,13 @@ nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t
   const CsrView X = csr_view(indptr, indices, view(values), n_cols);
   const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
   if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
-  return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, k, n_threads); }), k);
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, k, n_threads); }));
 }
 
 nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, int n_threads) {
   const DenseView X = dense_view(rows), W = dense_view(weights);
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
-  return to_numpy(without_gil([&] { return rank_by_centroids(X, W, k, n_threads); }), k);
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, W, k, n_threads); }));
 }
 
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
@@ -180,27 +180,16 @@ nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& i
                              const Array<float>& values, int64_t n_cols, const Array<int32_t>& ks,
                              const Array<double>& gains, bool count_labels, int n_threads) {
   const Predictions top{{ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
-  Ranking result;
-  {
-    nb::gil_scoped_release unlocked;
-    const CsrView truth = csr_view(indptr, indices, view(values), n_cols);
-    result = rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads);
-  }
-  return to_python(std::move(result));
+  const CsrView truth = csr_view(indptr, indices, view(values), n_cols);
+  return to_python(without_gil([&] { return rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads); }));
 }
 
 nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
                           int64_t n_cols, int64_t k, int n_threads) {
-  BestEntries best;
-  {
-    nb::gil_scoped_release unlocked;
-    const CsrView scores = csr_view(indptr, indices, view(values), n_cols);
-    if (k < 1) throw Error("k must be at least 1");
-    if (scores.values.size() != scores.indices.size()) throw Error("a matrix of scores has no values");
-    best = best_entries(scores, k, n_threads);
-  }
-  const size_t n_rows = indptr.size() - 1;
-  return nb::make_tuple(to_numpy(std::move(best.ids), n_rows, k), to_numpy(std::move(best.scores), n_rows, k));
+  if (k < 1) throw Error("k must be at least 1");
+  const CsrView scores = csr_view(indptr, indices, view(values), n_cols);
+  if (scores.values.size() != scores.indices.size()) throw Error("a matrix of scores has no values");
+  return to_numpy(without_gil([&] { return best_entries(scores, k, n_threads); }));
 }
 
 nb::object error_class(const char* name) { return nb::module_::import_("labelwood.errors").attr(name); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "parallel.h"
@@ -79,18 +78,6 @@ struct CentroidChunk {
   }
 };
 
-void write_best(TopK<float>& best, int64_t row, int64_t k, Answers& out) {
-  int32_t* ids = out.ids.data() + row * k;
-  float* scores = out.scores.data() + row * k;
-  const auto sorted = best.sorted();
-  for (size_t j = 0; j < sorted.size(); ++j) ids[j] = sorted[j].id, scores[j] = sorted[j].score;
-  std::fill(ids + sorted.size(), ids + k, -1);
-  std::fill(scores + sorted.size(), scores + k, -std::numeric_limits<float>::infinity());
-  best.clear();
-}
-
-Answers new_answers(int64_t n_rows, int64_t k) { return {Buffer<int32_t>(n_rows * k), Buffer<float>(n_rows * k)}; }
-
 }  // namespace
 
 Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
@@ -141,7 +128,7 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
 }
 
 Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads) {
-  Answers out = new_answers(X.n_rows(), k);
+  Answers out(X.n_rows(), k);
   PerWorker<SparseSum> scratch(n_threads, SparseSum(weights.n_cols));
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
     SparseSum& scores = scratch[worker];
@@ -155,7 +142,7 @@ Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, i
         for (size_t i = 0; i < labels.size(); ++i) scores.add(labels[i], values[j] * strengths[i]);
       }
       for (int32_t label : scores.touched()) best.offer(scores[label], label);
-      write_best(best, row, k, out);
+      out.put(row, best);
       scores.clear();
     }
   });
@@ -164,7 +151,7 @@ Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, i
 
 Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, int64_t k, int n_threads) {
   const auto& simd = simd::kernels();
-  Answers out = new_answers(X.n_rows, k);
+  Answers out(X.n_rows, k);
   parallel_for(X.n_rows, kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     std::vector<TopK<float>> best(end - begin, TopK<float>(k));
     // Some labels at a time, so that their centroids stay in cache for all rows of the chunk.
@@ -172,7 +159,7 @@ Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, int64_
       for (int64_t row = begin; row < end; ++row)
         for (int64_t label = first; label < std::min(first + kLabelsAtOnce, centroids.n_rows); ++label)
           best[row - begin].offer(simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label));
-    for (int64_t row = begin; row < end; ++row) write_best(best[row - begin], row, k, out);
+    for (int64_t row = begin; row < end; ++row) out.put(row, best[row - begin]);
   });
   return out;
 }

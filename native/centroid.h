@@ -1,8 +1,8 @@
 // Label centroids (PIFA: the unit-length sum of a label's rows) and their inner products with rows.
 #pragma once
 #include <cstdint>
-#include <span>
 
+#include "answers.h"
 #include "buffer.h"
 #include "sparse.h"
 
@@ -14,12 +14,6 @@ struct DenseView {
   int64_t n_rows = 0, n_cols = 0;
 
   const float* row(int64_t i) const { return data + i * n_cols; }
-};
-
-// Ids and scores, rows × k, best first, padded by id −1 and score −infinity.
-struct Answers {
-  Buffer<int32_t> ids;
-  Buffer<float> scores;
 };
 
 // labels × features. `members` is labels × rows: who has the label. A label without rows gets a zero row.

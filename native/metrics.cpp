@@ -249,21 +249,15 @@ Ranking rank_predictions(const Predictions& top, const CsrView& truth, const Ran
   return result;
 }
 
-BestEntries best_entries(const CsrView& scores, int64_t k, int n_threads) {
-  const size_t size = static_cast<size_t>(scores.n_rows() * k);
-  BestEntries result{Buffer<int32_t>(size, -1), Buffer<float>(size, -std::numeric_limits<float>::infinity())};
+Answers best_entries(const CsrView& scores, int64_t k, int n_threads) {
+  Answers result(scores.n_rows(), k);
   parallel_for(scores.n_rows(), kRowsPerChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(k);
     for (int64_t row = begin; row < end; ++row) {
       const auto columns = scores.row(row);
       const auto values = scores.row_values(row);
-      best.clear();
       for (size_t i = 0; i < columns.size(); ++i) best.offer(values[i], columns[i]);
-      int64_t place = row * k;
-      for (const auto& [score, id] : best.sorted()) {
-        result.ids[place] = id;
-        result.scores[place++] = score;
-      }
+      result.put(row, best);
     }
   });
   return result;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "answers.h"
 #include "buffer.h"
 #include "sparse.h"
 
@@ -57,12 +58,7 @@ struct Ranking {
 // Columns of truth ascend in each row. Ids beyond its last column are wrong answers.
 Ranking rank_predictions(const Predictions& top, const CsrView& truth, const RankingOptions& options, int n_threads);
 
-// The k stored entries of each row with the highest values, ties by ascending column; short rows are padded with
-// id -1 and score -inf. A NaN is never chosen.
-struct BestEntries {
-  Buffer<int32_t> ids;
-  Buffer<float> scores;  // both n_rows × k
-};
-BestEntries best_entries(const CsrView& scores, int64_t k, int n_threads);
+// The k stored entries of each row with the highest values, ties by ascending column. A NaN is never chosen.
+Answers best_entries(const CsrView& scores, int64_t k, int n_threads);
 
 }  // namespace labelwood

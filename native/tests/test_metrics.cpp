@@ -116,7 +116,7 @@ TEST(best_entries_are_ordered_and_padded) {
   const std::vector<int64_t> indptr{0, 4, 5};
   const std::vector<int32_t> indices{0, 2, 5, 6, 3};
   const std::vector<float> values{0.0f, 1.0f, 1.0f, -1.0f, -2.0f};
-  const BestEntries best = best_entries({indptr, indices, values, 7}, 3, 2);
+  const Answers best = best_entries({indptr, indices, values, 7}, 3, 2);
   const std::vector<int32_t> wanted{2, 5, 0, 3, -1, -1};
   for (size_t i = 0; i < wanted.size(); ++i) CHECK(best.ids[i] == wanted[i]);
   CHECK(best.scores[3] == -2.0f && best.scores[4] == -std::numeric_limits<float>::infinity());
