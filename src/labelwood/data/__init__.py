@@ -3,6 +3,7 @@
 from labelwood.data.dataset import Dataset, Groups
 from labelwood.data.read import read, read_batches
 from labelwood.data.reading import Columns
+from labelwood.data.sample import sample
 from labelwood.data.write import write
 
-__all__ = ["Columns", "Dataset", "Groups", "read", "read_batches", "write"]
+__all__ = ["Columns", "Dataset", "Groups", "read", "read_batches", "sample", "write"]
