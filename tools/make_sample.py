@@ -26,13 +26,15 @@ def main(source: Path, target: Path) -> None:
     labels = _lines(source / "labels.jsonl.xz")
     splits = {name: _lines(source / f"{name}.jsonl.xz") for name in ("train", "test")}
     left_out = next(i for i, label in enumerate(labels) if label["text"].startswith(_LEFT_OUT))
-    names = _names(labels, [*splits["train"], *splits["test"]])
+    rows_of_all = [*splits["train"], *splits["test"]]
     for name, rows in splits.items():
         splits[name] = [r for r in rows if r["id"].startswith("n") and left_out not in r["labels"] and r["labels"]]
     counts = Counter(label for row in splits["train"] for label in row["labels"])
     kept = [i for i in range(len(labels)) if counts[i] >= _MIN_ROWS]
     new_id = {old: new for new, old in enumerate(kept)}
-    _write(target / "labels.jsonl.xz", [{"id": names[i], "text": labels[i]["text"]} for i in kept])
+    names = _names(labels, kept, {row["id"]: row["direct"] for row in rows_of_all})
+    described = [{"id": name, "text": labels[i]["text"]} for name, i in zip(names, kept, strict=True)]
+    _write(target / "labels.jsonl.xz", described)
     for name, rows in splits.items():
         records = []
         for row in rows:
@@ -42,17 +44,15 @@ def main(source: Path, target: Path) -> None:
         _write(target / f"{name}.jsonl.xz", records)
 
 
-def _names(labels: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[str]:
-    parents = {row["id"]: row["direct"] for row in rows}
-    first = [label["text"].split(":", 1)[0].split(",", 1)[0] for label in labels]
-    above = [[first[p] for p in parents.get(label["id"], []) if p != i] for i, label in enumerate(labels)]
-    count = Counter(first)
-    names = [
-        word if count[word] == 1 or not parent else f"{word} ({parent[0]})"
-        for word, parent in zip(first, above, strict=True)
-    ]
+def _names(labels: list[dict[str, Any]], kept: list[int], parents: dict[str, list[int]]) -> list[str]:
+    word = [label["text"].split(":", 1)[0].split(",", 1)[0] for label in labels]
+    count = Counter(word[i] for i in kept)
+    names = []
+    for i in kept:
+        above = [word[p] for p in parents.get(labels[i]["id"], []) if p != i]
+        names.append(word[i] if count[word[i]] == 1 or not above else f"{word[i]} ({above[0]})")
     count = Counter(names)
-    return [n if count[n] == 1 else f"{n} [{label['id']}]" for n, label in zip(names, labels, strict=True)]
+    return [n if count[n] == 1 else f"{n} [{labels[i]['id']}]" for n, i in zip(names, kept, strict=True)]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
