@@ -59,14 +59,15 @@ def test_a_save_that_fails_at_any_step_leaves_the_old_or_the_new_model(tmp_path,
             store.write(path, old)
         before = contents(path) if existed else None
         came, reported = save_with_fault(path, new, fail_at, error)
-        check_old_or_new(path, before, old, new, came=came, reported=reported, tidy=error is not Dead)
+        check_old_or_new(path, before, old, new, came=came, reported=reported, error=error)
         store.write(path, third)
         assert contents(path) == clean
         shutil.rmtree(path)
     assert fail_at > 15
 
 
-def check_old_or_new(path, before, old, new, *, came, reported, tidy):
+def check_old_or_new(path, before, old, new, *, came, reported, error):
+    tidy = error is not Dead
     if not reported:
         assert_same(store.read(path), new)
     elif before is None:
@@ -79,7 +80,37 @@ def check_old_or_new(path, before, old, new, *, came, reported, tidy):
         assert is_same(got, old) or is_same(got, new)
         if tidy and is_same(got, old):
             assert contents(path) == before
+        if error is OSError and is_same(got, new):  # the switch may not be on the disk yet
+            assert before.keys() <= contents(path).keys()
     assert came or not reported
+
+
+def test_every_file_is_on_the_disk_before_the_step_that_needs_it(tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    store.write(path, sample(1))
+    events, folder = [], path.stat().st_ino
+
+    def spy(name, describe):
+        step = getattr(os, name)
+
+        def recorded(*args, **kwargs):
+            event = describe(*args)
+            result = step(*args, **kwargs)
+            events.append(event)
+            return result
+
+        monkeypatch.setattr(os, name, recorded)
+
+    spy("fsync", lambda fd: ("sync", os.fstat(fd).st_ino))
+    spy("replace", lambda a, b: ("place", a.stat().st_ino, b.name) if b.parent == path else ("draft",))
+    spy("unlink", lambda *_: ("unlink",))
+    store.write(path, sample(2))
+    placed = [i for i, event in enumerate(events) if event[0] == "place"]
+    assert len(placed) == 4
+    assert all(("sync", events[i][1]) in events[:i] for i in placed)
+    assert events[placed[-1]][2] == "manifest.json"
+    assert ("sync", folder) in events[placed[-2] : placed[-1]]
+    assert ("sync", folder) in events[placed[-1] : events.index(("unlink",))]
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):
