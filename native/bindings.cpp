@@ -3,11 +3,16 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
+
 #include "buffer.h"
 #include "error.h"
 #include "parallel.h"
 #include "simd/kernels.h"
 #include "sparse.h"
+#include "unicode.h"
+#include "vectorizer.h"
+#include "vocabulary.h"
 
 namespace nb = nanobind;
 using namespace labelwood;
@@ -82,6 +87,125 @@ void translate(const std::exception_ptr& p, void*) {
   }
 }
 
+// ---- texts ----
+
+// What the running Python says of each code point, so that tokens are those of its `re` and `str.lower`.
+const UnicodeTable& python_unicode() {
+  static const UnicodeTable table([](uint32_t point) {
+    const auto c = static_cast<Py_UCS4>(point);
+    return CharInfo{Py_UNICODE_TOLOWER(c), Py_UNICODE_ISALNUM(c) || point == '_', Py_UNICODE_ISSPACE(c) != 0};
+  });
+  return table;
+}
+
+void check_offsets(std::span<const int64_t> offsets, std::span<const uint8_t> bytes) {
+  if (offsets.empty() || offsets.front() < 0 || offsets.back() > static_cast<int64_t>(bytes.size()))
+    throw Error("texts have offsets that do not match their bytes");
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    if (offsets[i] > offsets[i + 1]) throw Error("texts have offsets that decrease");
+}
+
+// Arrays taken out of a Python tuple, kept alive next to the view of them.
+struct VocabularyArgument {
+  Array<uint8_t> bytes;
+  Array<int64_t> offsets;
+  Array<uint32_t> slots;
+
+  explicit VocabularyArgument(const nb::tuple& t)
+      : bytes(nb::cast<Array<uint8_t>>(t[0])), offsets(nb::cast<Array<int64_t>>(t[1])), slots(nb::cast<Array<uint32_t>>(t[2])) {
+    check_shape(value());
+  }
+  Vocabulary value() const { return {view(bytes), view(offsets), view(slots)}; }
+};
+
+// (unit, min_n, max_n, min_token, lowercase, stop words or None)
+struct AnalysisArgument {
+  std::optional<VocabularyArgument> stop_words;
+  Analysis value;
+
+  explicit AnalysisArgument(const nb::tuple& t) {
+    if (!t[5].is_none()) stop_words.emplace(nb::cast<nb::tuple>(t[5]));
+    value = {&python_unicode(), static_cast<Unit>(nb::cast<int>(t[0])), nb::cast<int>(t[1]), nb::cast<int>(t[2]),
+             nb::cast<int>(t[3]), nb::cast<bool>(t[4]), stop_words ? stop_words->value() : Vocabulary{}};
+  }
+};
+
+// (binary, sublinear, norm, idf or None)
+struct WeighingArgument {
+  std::optional<Array<double>> idf;
+  Weighing value;
+
+  WeighingArgument(const nb::tuple& t, int64_t n_cols) {
+    if (!t[3].is_none()) idf = nb::cast<Array<double>>(t[3]);
+    value = {nb::cast<bool>(t[0]), nb::cast<bool>(t[1]), static_cast<Norm>(nb::cast<int>(t[2])),
+             idf ? view(*idf) : std::span<const double>{}};
+    if (idf && static_cast<int64_t>(idf->size()) != n_cols) throw Error("idf has a different size than the vocabulary");
+  }
+};
+
+Texts texts_view(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
+  check_offsets(view(offsets), view(bytes));
+  return {view(offsets), view(bytes)};
+}
+
+nb::tuple to_numpy(Terms&& terms) { return nb::make_tuple(to_numpy(std::move(terms.bytes)), to_numpy(std::move(terms.offsets))); }
+
+nb::tuple to_numpy(CountMatrix&& m) {
+  return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.counts)));
+}
+
+template <class Work>
+auto without_gil(Work work) {
+  nb::gil_scoped_release release;
+  return work();
+}
+
+nb::tuple count_terms_of(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+                         bool with_matrix, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const Texts texts = texts_view(offsets, bytes);
+  TermCounts out = without_gil([&] { return count_terms(texts, how.value, with_matrix, n_threads); });
+  return nb::make_tuple(to_numpy(std::move(out.terms)), to_numpy(std::move(out.n_texts)),
+                        to_numpy(std::move(out.occurrences)), to_numpy(std::move(out.matrix)));
+}
+
+nb::tuple count_buckets_of(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+                           int32_t n_buckets, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const Texts texts = texts_view(offsets, bytes);
+  return to_numpy(without_gil([&] { return count_buckets(texts, how.value, n_buckets, n_threads); }));
+}
+
+nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
+                       const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, int n_threads) {
+  const WeighingArgument how(weighing, n_cols);
+  return to_numpy(without_gil([&] {
+    return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
+  }));
+}
+
+nb::tuple transform_by_terms(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+                             const nb::tuple& vocabulary, const nb::tuple& weighing, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const VocabularyArgument terms(vocabulary);
+  const WeighingArgument weights(weighing, terms.value().size());
+  const Texts texts = texts_view(offsets, bytes);
+  return to_numpy(without_gil([&] { return transform(texts, how.value, terms.value(), weights.value, n_threads); }));
+}
+
+nb::tuple transform_by_buckets(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+                               int32_t n_buckets, const nb::tuple& weighing, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const WeighingArgument weights(weighing, n_buckets);
+  const Texts texts = texts_view(offsets, bytes);
+  return to_numpy(without_gil([&] { return transform(texts, how.value, n_buckets, weights.value, n_threads); }));
+}
+
+nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
+  const Vocabulary all{view(bytes), view(offsets), {}};
+  return to_numpy(without_gil([&] { return copy_terms(all, view(ids)); }));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -89,4 +213,19 @@ NB_MODULE(_native, m) {
   set_interrupt_check(check_signals);
 
   m.def("simd_level", [] { return simd::kernels().level; }, "The SIMD level chosen for this processor.");
+
+  m.def("count_terms", count_terms_of, "Terms in order, (bytes, offsets), in how many texts, how often, and the counts.");
+  m.def("count_buckets", count_buckets_of, "The counts of hashed terms as CSR arrays.");
+  m.def("weigh_counts", weigh_counts, "Counts, with columns renumbered or left out, as tf-idf in CSR arrays.");
+  m.def("transform_by_terms", transform_by_terms, "Texts as tf-idf over a vocabulary in CSR arrays.");
+  m.def("transform_by_buckets", transform_by_buckets, "Texts as tf-idf over hashed terms in CSR arrays.");
+  m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
+  m.def("make_slots", [](const Array<uint8_t>& bytes, const Array<int64_t>& offsets) {
+    return to_numpy(make_slots(view(bytes), view(offsets)));
+  }, "The hash table of different terms.");
+  m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
+        "Raises unless the arrays are a sound vocabulary.");
+  m.def("rows_with", [](const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const std::string& part) {
+    return to_numpy(rows_with(texts_view(offsets, bytes), part));
+  }, "The texts that contain a part, by number.");
 }
