@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "buffer.h"
 #include "error.h"
@@ -98,12 +100,58 @@ const UnicodeTable& python_unicode() {
   return table;
 }
 
-void check_offsets(std::span<const int64_t> offsets, std::span<const uint8_t> bytes) {
-  if (offsets.empty() || offsets.front() < 0 || offsets.back() > static_cast<int64_t>(bytes.size()))
-    throw Error("texts have offsets that do not match their bytes");
-  for (size_t i = 0; i + 1 < offsets.size(); ++i)
-    if (offsets[i] > offsets[i + 1]) throw Error("texts have offsets that decrease");
-}
+// Texts from Python: a list of str, or the (offsets, bytes) of an Arrow array. Both are read in place, save that
+// strings outside ASCII are encoded first. Nobody else may change the list.
+class TextsArgument {
+ public:
+  explicit TextsArgument(const nb::object& texts) {
+    if (nb::isinstance<nb::list>(texts))
+      read_list(texts);
+    else
+      read_arrays(nb::cast<Array<int64_t>>(texts[0]), nb::cast<Array<uint8_t>>(texts[1]));
+  }
+  Texts value() const { return texts_; }
+
+ private:
+  void read_list(const nb::object& list) {
+    const Py_ssize_t n = PyList_GET_SIZE(list.ptr());
+    texts_.reserve(n);
+    for (Py_ssize_t row = 0; row < n; ++row) {
+      PyObject* text = PyList_GET_ITEM(list.ptr(), row);
+      if (!PyUnicode_Check(text)) throw Error("text " + std::to_string(row) + " is not a str");
+      if (PyUnicode_IS_COMPACT_ASCII(text))
+        texts_.emplace_back(PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text));
+      else
+        encode(text, row);
+    }
+  }
+
+  // The bytes live as long as this object, not as long as the string, as Python's own cache would.
+  void encode(PyObject* text, Py_ssize_t row) {
+    PyObject* bytes = PyUnicode_AsUTF8String(text);
+    if (bytes == nullptr) {
+      if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+      PyErr_Clear();
+      throw Error("text " + std::to_string(row) + " holds half of a surrogate pair, which is no character: "
+                  "remove it with text.encode('utf-8', 'ignore').decode()");
+    }
+    encoded_.push_back(nb::steal(bytes));
+    texts_.emplace_back(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)), PyBytes_GET_SIZE(bytes));
+  }
+
+  void read_arrays(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
+    const auto all = view(bytes);
+    const auto at = view(offsets);
+    for (size_t i = 0; i + 1 < at.size(); ++i) {
+      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > static_cast<int64_t>(all.size()))
+        throw Error("texts have offsets that do not match their bytes");
+      texts_.push_back(all.subspan(at[i], at[i + 1] - at[i]));
+    }
+  }
+
+  std::vector<nb::object> encoded_;
+  std::vector<Text> texts_;
+};
 
 // Arrays taken out of a Python tuple, kept alive next to the view of them.
 struct VocabularyArgument {
@@ -143,11 +191,6 @@ struct WeighingArgument {
   }
 };
 
-Texts texts_view(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
-  check_offsets(view(offsets), view(bytes));
-  return {view(offsets), view(bytes)};
-}
-
 nb::tuple to_numpy(Terms&& terms) { return nb::make_tuple(to_numpy(std::move(terms.bytes)), to_numpy(std::move(terms.offsets))); }
 
 nb::tuple to_numpy(CountMatrix&& m) {
@@ -160,20 +203,20 @@ auto without_gil(Work work) {
   return work();
 }
 
-nb::tuple count_terms_of(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
                          bool with_matrix, int n_threads) {
   const AnalysisArgument how(analysis);
-  const Texts texts = texts_view(offsets, bytes);
-  TermCounts out = without_gil([&] { return count_terms(texts, how.value, with_matrix, n_threads); });
+  const TextsArgument all(texts);
+  TermCounts out = without_gil([&] { return count_terms(all.value(), how.value, with_matrix, n_threads); });
   return nb::make_tuple(to_numpy(std::move(out.terms)), to_numpy(std::move(out.n_texts)),
                         to_numpy(std::move(out.occurrences)), to_numpy(std::move(out.matrix)));
 }
 
-nb::tuple count_buckets_of(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
                            int32_t n_buckets, int n_threads) {
   const AnalysisArgument how(analysis);
-  const Texts texts = texts_view(offsets, bytes);
-  return to_numpy(without_gil([&] { return count_buckets(texts, how.value, n_buckets, n_threads); }));
+  const TextsArgument all(texts);
+  return to_numpy(without_gil([&] { return count_buckets(all.value(), how.value, n_buckets, n_threads); }));
 }
 
 nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
@@ -184,21 +227,21 @@ nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indic
   }));
 }
 
-nb::tuple transform_by_terms(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+nb::tuple transform_by_terms(const nb::object& texts, const nb::tuple& analysis,
                              const nb::tuple& vocabulary, const nb::tuple& weighing, int n_threads) {
   const AnalysisArgument how(analysis);
   const VocabularyArgument terms(vocabulary);
   const WeighingArgument weights(weighing, terms.value().size());
-  const Texts texts = texts_view(offsets, bytes);
-  return to_numpy(without_gil([&] { return transform(texts, how.value, terms.value(), weights.value, n_threads); }));
+  const TextsArgument all(texts);
+  return to_numpy(without_gil([&] { return transform(all.value(), how.value, terms.value(), weights.value, n_threads); }));
 }
 
-nb::tuple transform_by_buckets(const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const nb::tuple& analysis,
+nb::tuple transform_by_buckets(const nb::object& texts, const nb::tuple& analysis,
                                int32_t n_buckets, const nb::tuple& weighing, int n_threads) {
   const AnalysisArgument how(analysis);
   const WeighingArgument weights(weighing, n_buckets);
-  const Texts texts = texts_view(offsets, bytes);
-  return to_numpy(without_gil([&] { return transform(texts, how.value, n_buckets, weights.value, n_threads); }));
+  const TextsArgument all(texts);
+  return to_numpy(without_gil([&] { return transform(all.value(), how.value, n_buckets, weights.value, n_threads); }));
 }
 
 nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
@@ -225,7 +268,7 @@ NB_MODULE(_native, m) {
   }, "The hash table of different terms.");
   m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
         "Raises unless the arrays are a sound vocabulary.");
-  m.def("rows_with", [](const Array<int64_t>& offsets, const Array<uint8_t>& bytes, const std::string& part) {
-    return to_numpy(rows_with(texts_view(offsets, bytes), part));
-  }, "The texts that contain a part, by number.");
+  m.def("mentions", [](const Array<uint8_t>& bytes, const std::string& part) {
+    return as_view(bytes.data(), bytes.size()).find(part) != std::string_view::npos;
+  }, "Whether bytes contain a part.");
 }

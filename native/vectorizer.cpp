@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kGrain = 64;  // texts a chunk
 
+int64_t size_of(Texts texts) { return static_cast<int64_t>(texts.size()); }
+
 int64_t n_chunks(int64_t n_rows) { return (n_rows + kGrain - 1) / kGrain; }
 
 // Counts of consecutive texts, row after row.
@@ -24,7 +26,7 @@ struct CountChunk {
 };
 
 template <class Resolve>
-void count_row(Analyzer& analyzer, RowCounter& counter, std::span<const uint8_t> text, Resolve resolve) {
+void count_row(Analyzer& analyzer, RowCounter& counter, Text text, Resolve resolve) {
   counter.clear();
   for (const Analyzer::Term term : analyzer.terms(text)) {
     const int64_t id = resolve(analyzer.bytes(term), term.size);
@@ -45,7 +47,7 @@ struct Bucket {
 struct TermWorker {
   explicit TermWorker(const Analysis& analysis) : analyzer(analysis) {}
 
-  void read(std::span<const uint8_t> text) {
+  void read(Text text) {
     count_row(analyzer, counter, text, [this](const uint8_t* p, size_t n) -> int64_t { return terms.id_of(p, n); });
     n_texts.resize(terms.size());
     occurrences.resize(terms.size());
@@ -69,10 +71,10 @@ void append_row(CountChunk& chunk, std::span<const Count> row) {
   chunk.row_ends.push_back(static_cast<int64_t>(chunk.entries.size()));
 }
 
-std::vector<CountChunk> read_texts(const Texts& texts, const Analysis& analysis, bool keep, TermWorkers& workers) {
-  std::vector<CountChunk> chunks(keep ? n_chunks(texts.size()) : 0);
+std::vector<CountChunk> read_texts(Texts texts, const Analysis& analysis, bool keep, TermWorkers& workers) {
+  std::vector<CountChunk> chunks(keep ? n_chunks(size_of(texts)) : 0);
   const int n_threads = static_cast<int>(workers.size());
-  parallel_for(texts.size(), kGrain, n_threads, [&](int64_t begin, int64_t end, int worker) {
+  parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int worker) {
     if (!workers[worker]) workers[worker] = std::make_unique<TermWorker>(analysis);
     TermWorker& own = *workers[worker];
     CountChunk chunk{worker, {}, {}};
@@ -206,10 +208,10 @@ Csr join(std::vector<WeighedChunk>& chunks, int64_t n_rows, int64_t n_cols, int 
 }
 
 template <class Resolve>
-Csr transform_by(const Texts& texts, const Analysis& analysis, Resolve resolve, int64_t n_cols, const Weighing& weighing,
+Csr transform_by(Texts texts, const Analysis& analysis, Resolve resolve, int64_t n_cols, const Weighing& weighing,
                  int n_threads) {
-  std::vector<WeighedChunk> chunks(n_chunks(texts.size()));
-  parallel_for(texts.size(), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
+  std::vector<WeighedChunk> chunks(n_chunks(size_of(texts)));
+  parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
     Analyzer analyzer(analysis);
     RowCounter counter;
     Weigher weigher(weighing);
@@ -219,32 +221,23 @@ Csr transform_by(const Texts& texts, const Analysis& analysis, Resolve resolve, 
       weigher.append(chunk, counter.sorted());
     }
   });
-  return join(chunks, texts.size(), n_cols, n_threads);
+  return join(chunks, size_of(texts), n_cols, n_threads);
 }
 
 }  // namespace
 
-Buffer<int64_t> rows_with(const Texts& texts, std::string_view part) {
-  std::vector<int64_t> rows;
-  for (int64_t i = 0; i < texts.size(); ++i)
-    if (as_view(texts[i].data(), texts[i].size()).find(part) != std::string_view::npos) rows.push_back(i);
-  Buffer<int64_t> out(rows.size());
-  std::copy(rows.begin(), rows.end(), out.begin());
-  return out;
-}
-
-TermCounts count_terms(const Texts& texts, const Analysis& analysis, bool with_matrix, int n_threads) {
+TermCounts count_terms(Texts texts, const Analysis& analysis, bool with_matrix, int n_threads) {
   TermWorkers workers(std::max(n_threads, 1));
   std::vector<CountChunk> chunks = read_texts(texts, analysis, with_matrix, workers);
   TermCounts out = unite(workers);
   if (with_matrix)
-    out.matrix = gather(chunks, texts.size(), n_threads, [&](int worker, uint32_t id) { return workers[worker]->rank[id]; });
+    out.matrix = gather(chunks, size_of(texts), n_threads, [&](int worker, uint32_t id) { return workers[worker]->rank[id]; });
   return out;
 }
 
-CountMatrix count_buckets(const Texts& texts, const Analysis& analysis, int32_t n_buckets, int n_threads) {
-  std::vector<CountChunk> chunks(n_chunks(texts.size()));
-  parallel_for(texts.size(), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
+CountMatrix count_buckets(Texts texts, const Analysis& analysis, int32_t n_buckets, int n_threads) {
+  std::vector<CountChunk> chunks(n_chunks(size_of(texts)));
+  parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
     Analyzer analyzer(analysis);
     RowCounter counter;
     for (int64_t i = begin; i < end; ++i) {
@@ -252,7 +245,7 @@ CountMatrix count_buckets(const Texts& texts, const Analysis& analysis, int32_t 
       append_row(chunks[begin / kGrain], counter.counts());
     }
   });
-  return gather(chunks, texts.size(), n_threads, [](int, uint32_t id) { return id; });
+  return gather(chunks, size_of(texts), n_threads, [](int, uint32_t id) { return id; });
 }
 
 Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std::span<const int32_t> counts,
@@ -274,13 +267,13 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
   return join(chunks, n_rows, n_cols, n_threads);
 }
 
-Csr transform(const Texts& texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
+Csr transform(Texts texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
               int n_threads) {
   const auto find = [&vocabulary](const uint8_t* p, size_t n) { return vocabulary.find(p, n); };
   return transform_by(texts, analysis, find, vocabulary.size(), weighing, n_threads);
 }
 
-Csr transform(const Texts& texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads) {
+Csr transform(Texts texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads) {
   return transform_by(texts, analysis, Bucket{n_buckets}, n_buckets, weighing, n_threads);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "analyzer.h"
 #include "buffer.h"
@@ -11,17 +10,8 @@
 
 namespace labelwood {
 
-// Texts in one piece of memory: text i is bytes[offsets[i], offsets[i + 1]).
-struct Texts {
-  std::span<const int64_t> offsets;
-  std::span<const uint8_t> bytes;
-
-  int64_t size() const { return static_cast<int64_t>(offsets.size()) - 1; }
-  std::span<const uint8_t> operator[](int64_t i) const { return bytes.subspan(offsets[i], offsets[i + 1] - offsets[i]); }
-};
-
-// The numbers of the texts that contain `part`.
-Buffer<int64_t> rows_with(const Texts& texts, std::string_view part);
+using Text = std::span<const uint8_t>;  // UTF-8
+using Texts = std::span<const Text>;
 
 // How often each term occurs in each text, in compressed rows; columns ascend.
 struct CountMatrix {
@@ -38,10 +28,10 @@ struct TermCounts {
   CountMatrix matrix;           // empty unless asked for
 };
 
-TermCounts count_terms(const Texts& texts, const Analysis& analysis, bool with_matrix, int n_threads);
+TermCounts count_terms(Texts texts, const Analysis& analysis, bool with_matrix, int n_threads);
 
 // The same with terms hashed into n_buckets columns.
-CountMatrix count_buckets(const Texts& texts, const Analysis& analysis, int32_t n_buckets, int n_threads);
+CountMatrix count_buckets(Texts texts, const Analysis& analysis, int32_t n_buckets, int n_threads);
 
 enum class Norm { none, l1, l2 };
 
@@ -58,8 +48,8 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
           std::span<const int32_t> columns, int64_t n_cols, const Weighing& weighing, int n_threads);
 
 // Counts and weighs in one go; terms that are not in the vocabulary are left out.
-Csr transform(const Texts& texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
+Csr transform(Texts texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
               int n_threads);
-Csr transform(const Texts& texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads);
+Csr transform(Texts texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads);
 
 }  // namespace labelwood

@@ -1,10 +1,10 @@
-"""Turns what users pass as texts into the two arrays native code reads, or says in one sentence why it cannot."""
+"""Turns what users pass as texts into what native code reads in place, or says in one sentence why it cannot."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,34 +12,34 @@ from numpy.typing import NDArray
 from labelwood import _native
 from labelwood.errors import LabelwoodError
 
-_FEW = 16  # up to so many texts, joining them is quicker than building an Arrow array
 _CAPITAL_SIGMA = "Σ"
 
 
-class Documents(NamedTuple):
+class ArrowTexts(NamedTuple):
     """Texts in UTF-8 in one piece of memory: text i is `data[offsets[i]:offsets[i + 1]]`.
 
     Example:
-        >>> as_documents(["one", "two"]).offsets
+        >>> import pyarrow as pa
+        >>> as_documents(pa.array(["one", "two"])).offsets
         array([0, 3, 6])
     """
 
     offsets: NDArray[np.int64]
     data: NDArray[np.uint8]
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def tolist(self) -> list[str]:
         """The texts as Python strings."""
-        data = self.data.tobytes()
-        return [data[i:j].decode() for i, j in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+        begin = int(self.offsets[0])
+        data = self.data[begin : self.offsets[-1]].tobytes()
+        ends = (self.offsets - begin).tolist()
+        return [data[i:j].decode() for i, j in zip(ends, ends[1:], strict=False)]
+
+
+Documents: TypeAlias = list[str] | ArrowTexts
 
 
 def as_documents(texts: Any) -> Documents:
-    """Checks texts (an iterable of `str`, a numpy array, or an Arrow string array) and lays them out for native code.
-
-    Arrow arrays are read in place.
+    """Checks texts: an iterable of `str`, a numpy array, or an Arrow string array, which is read in place.
 
     Example:
         >>> as_documents(["fine", None])
@@ -49,41 +49,50 @@ def as_documents(texts: Any) -> Documents:
     """
     if isinstance(texts, str | bytes):
         raise LabelwoodError("texts is a single string: give a list of texts, such as [text]")
-    if isinstance(texts, Documents):
-        return texts
     if type(texts).__module__.partition(".")[0] == "pyarrow":
-        return _from_arrow_of_user(texts)
-    return _from_strings(_as_strings(texts))
+        return _from_arrow(texts)
+    return _from_iterable(texts)
 
 
-def lowercased(documents: Documents) -> Documents:
+def count_of(documents: Documents) -> int:
+    """How many texts there are.
+
+    Example:
+        >>> count_of(["one", "two"])
+        2
+    """
+    return len(documents) if isinstance(documents, list) else len(documents.offsets) - 1
+
+
+def with_lower_sigma(documents: Documents) -> Documents:
     """The same texts, those with a capital sigma in lower case.
 
     Which small sigma it becomes depends on its neighbours; Python knows the rule. All other characters are lowered
     on their own, which native code does.
 
     Example:
-        >>> lowercased(as_documents(["ΟΔΟΣ", "A"])).tolist()
+        >>> with_lower_sigma(["ΟΔΟΣ", "A"])
         ['οδος', 'A']
     """
-    rows = _native.rows_with(documents.offsets, documents.data, _CAPITAL_SIGMA)
-    if not len(rows):
+    if isinstance(documents, ArrowTexts):
+        if not _native.mentions(documents.data, _CAPITAL_SIGMA):
+            return documents
+        documents = documents.tolist()
+    if not any(_CAPITAL_SIGMA in text for text in documents):
         return documents
-    texts = documents.tolist()
-    for row in rows:
-        texts[row] = texts[row].lower()
-    return _from_strings(texts)
+    return [text.lower() if _CAPITAL_SIGMA in text else text for text in documents]
 
 
-def without_accents(documents: Documents, *, lowercase: bool) -> Documents:
+def without_accents(documents: Documents, *, lowercase: bool) -> list[str]:
     """The texts, first in lower case if wanted, decomposed by compatibility (NFKD) and without combining marks.
 
     Example:
-        >>> without_accents(as_documents(["Élan ﬁn"]), lowercase=True).tolist()
+        >>> without_accents(["Élan ﬁn"], lowercase=True)
         ['elan fin']
     """
     lower: Callable[[str], str] = str.lower if lowercase else str
-    return _from_strings([_strip_marks(lower(text)) for text in documents.tolist()])
+    texts = documents if isinstance(documents, list) else documents.tolist()
+    return [_strip_marks(lower(text)) for text in texts]
 
 
 def _strip_marks(text: str) -> str:
@@ -94,59 +103,28 @@ def _strip_marks(text: str) -> str:
     return plain.translate(dict.fromkeys(marks)) if marks else plain
 
 
-def _as_strings(texts: Any) -> list[str]:
+def _from_iterable(texts: Any) -> list[str]:
+    """A list of our own, so that nobody changes it while native code reads."""
     if isinstance(texts, np.ndarray):
         if texts.ndim != 1:
             raise LabelwoodError(f"texts has {texts.ndim} dimensions and needs one: give one text a row")
         texts = texts.tolist()
     if not isinstance(texts, Iterable):
         raise LabelwoodError(f"texts is of type {type(texts).__name__}: give a list of str")
-    strings = texts if isinstance(texts, list | tuple) else list(texts)
+    strings = list(texts)
     if set(map(type, strings)) <= {str}:
-        return list(strings)
+        return strings
     for row, text in enumerate(strings):
         if not isinstance(text, str):
             raise LabelwoodError(f"text {row} is of type {type(text).__name__}: give every text as a str")
-    return [str(text) for text in strings]
+    return [str.__str__(text) for text in strings]
 
 
-def _from_strings(strings: list[str]) -> Documents:
-    try:
-        return _joined(strings) if len(strings) <= _FEW else _from_arrow(_to_arrow(strings))
-    except UnicodeEncodeError:
-        row = next(i for i, text in enumerate(strings) if not _is_encodable(text))
-        raise LabelwoodError(
-            f"text {row} holds half of a surrogate pair, which is no character: "
-            "decode its source as UTF-16, or remove it with text.encode('utf-8', 'ignore').decode()"
-        ) from None
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _joined(strings: list[str]) -> Documents:
-    encoded = [text.encode() for text in strings]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    end = 0
-    for i, text in enumerate(encoded, 1):
-        offsets[i] = end = end + len(text)
-    return Documents(offsets, np.frombuffer(b"".join(encoded), np.uint8))
-
-
-def _to_arrow(strings: list[str]) -> Any:
+def _from_arrow(array: Any) -> ArrowTexts:
     import pyarrow as pa
 
-    return pa.array(strings, pa.large_string())
-
-
-def _from_arrow_of_user(array: Any) -> Documents:
-    import pyarrow as pa
-
+    if not isinstance(array, pa.Array | pa.ChunkedArray):
+        raise LabelwoodError(f"texts is of Arrow's type {type(array).__name__}: give one column of strings")
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise LabelwoodError(f"texts is an Arrow array of type {array.type}: give one of strings")
@@ -158,18 +136,18 @@ def _from_arrow_of_user(array: Any) -> Documents:
     except pa.ArrowInvalid as e:
         raise LabelwoodError(f"texts is a damaged Arrow array ({e}): read it again") from None
     large = array.cast(pa.large_string())
-    if not isinstance(large, pa.ChunkedArray):
-        return _from_arrow(large)
-    return _from_arrow(large.chunk(0) if large.num_chunks == 1 else large.combine_chunks())
+    if isinstance(large, pa.ChunkedArray):
+        large = large.chunk(0) if large.num_chunks == 1 else large.combine_chunks()
+    return _views(large)
 
 
-def _from_arrow(array: Any) -> Documents:
-    """Views of the array's own memory; a slice shares its parent's bytes."""
+def _views(array: Any) -> ArrowTexts:
+    """The array's own memory; a slice shares its parent's bytes."""
     if len(array) == 0:
-        return Documents(np.zeros(1, np.int64), np.zeros(0, np.uint8))
+        return ArrowTexts(np.zeros(1, np.int64), np.zeros(0, np.uint8))
     _, offsets, data = array.buffers()
     begin = array.offset
-    return Documents(
+    return ArrowTexts(
         np.frombuffer(offsets, np.int64)[begin : begin + len(array) + 1],
-        np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8),
+        np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
     )

@@ -14,7 +14,14 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.base import Params, Threads
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
-from labelwood.features.documents import Documents, as_documents, lowercased, without_accents
+from labelwood.features.documents import (
+    ArrowTexts,
+    Documents,
+    as_documents,
+    count_of,
+    with_lower_sigma,
+    without_accents,
+)
 from labelwood.inputs import thread_count
 from labelwood.settings import check_params
 
@@ -141,10 +148,10 @@ class TextVectorizer(Params):
         threads = thread_count(self.n_threads)
         if learned.terms is None:
             csr = _native.transform_by_buckets(
-                *documents, learned.analysis, self.n_features_, weighing, threads
+                documents, learned.analysis, self.n_features_, weighing, threads
             )
         else:
-            csr = _native.transform_by_terms(*documents, learned.analysis, learned.terms, weighing, threads)
+            csr = _native.transform_by_terms(documents, learned.analysis, learned.terms, weighing, threads)
         return _to_scipy(csr, self.n_features_)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -154,7 +161,7 @@ class TextVectorizer(Params):
             raise LabelwoodError("hashed terms are not kept: fit without n_buckets to have names of features")
         data, offsets, _ = learned.terms
         names = np.empty(self.n_features_, object)
-        names[:] = Documents(offsets, data).tolist()
+        names[:] = ArrowTexts(offsets, data).tolist()
         return names
 
     def state(self) -> State:
@@ -205,7 +212,7 @@ class TextVectorizer(Params):
         check_params(type(self), params)
         _check_together(params)
         documents = _prepared(as_documents(texts), params)
-        if len(documents) == 0:
+        if count_of(documents) == 0:
             raise LabelwoodError("there are no texts to learn from: give at least one")
         if params["n_buckets"] is None:
             return self._fit_terms(documents, params, with_matrix)
@@ -214,28 +221,28 @@ class TextVectorizer(Params):
     def _fit_terms(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
         analysis = _analysis(params)
         threads = thread_count(self.n_threads)
-        terms, n_texts, occurrences, counts = _native.count_terms(*documents, analysis, with_matrix, threads)
+        terms, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
         if len(n_texts) == 0:
             raise LabelwoodError(
                 "empty vocabulary: the texts hold no terms, perhaps only stop words; "
                 "check stop_words, min_token and ngrams"
             )
-        kept = _kept_terms(params, n_texts, occurrences, len(documents))
+        kept = _kept_terms(params, n_texts, occurrences, count_of(documents))
         columns = np.full(len(n_texts), -1, np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         if len(kept) < len(n_texts):
             terms = _native.pick_terms(*terms, kept)
         self.n_features_ = len(kept)
-        self.idf_ = _idf(params, n_texts[kept], len(documents))
+        self.idf_ = _idf(params, n_texts[kept], count_of(documents))
         self._learned = _Learned(params, analysis, (*terms, _native.make_slots(*terms)))
         return self._weigh(counts, columns) if with_matrix else None
 
     def _fit_buckets(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
         analysis = _analysis(params)
         n_buckets = int(params["n_buckets"])
-        counts = _native.count_buckets(*documents, analysis, n_buckets, thread_count(self.n_threads))
+        counts = _native.count_buckets(documents, analysis, n_buckets, thread_count(self.n_threads))
         self.n_features_ = n_buckets
-        self.idf_ = _idf(params, np.bincount(counts[1], minlength=n_buckets), len(documents))
+        self.idf_ = _idf(params, np.bincount(counts[1], minlength=n_buckets), count_of(documents))
         self._learned = _Learned(params, analysis, None)
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
@@ -272,14 +279,16 @@ def _analysis(params: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _stop_terms(words: list[str]) -> Terms:
-    offsets, data = as_documents(sorted(set(words)))
+    encoded = [word.encode() for word in sorted(set(words))]
+    data = np.frombuffer(b"".join(encoded), np.uint8)
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return data, offsets, _native.make_slots(data, offsets)
 
 
 def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
     if params["strip_accents"]:
         return without_accents(documents, lowercase=params["lowercase"])
-    return lowercased(documents) if params["lowercase"] else documents
+    return with_lower_sigma(documents) if params["lowercase"] else documents
 
 
 def _kept_terms(
