@@ -53,21 +53,27 @@ void Analyzer::split_words(std::span<const uint8_t> text) {
   const uint8_t* at = text.data();
   const uint8_t* const end = at + text.size();
   while (at < end) {
-    const uint8_t mapped = ascii_[*at];
-    if (mapped == kWide) {
+    at = add_ascii(at, end);
+    if (at == end) break;
+    if (ascii_[*at] == kWide) {
       at = add_wide(at, end);
-      continue;
-    }
-    ++at;
-    if (mapped != 0) {
-      *out_++ = mapped;
-      ++word_chars_;
-    } else if (word_chars_ != 0) {
-      close_word();
+    } else {
+      if (word_chars_ != 0) close_word();
+      ++at;
     }
   }
   if (word_chars_ != 0) close_word();
   add_word_ngrams();
+}
+
+// The hot loop. Its state is local: a byte written could otherwise be a part of *this to the compiler.
+const uint8_t* Analyzer::add_ascii(const uint8_t* at, const uint8_t* end) {
+  const uint8_t* const begin = at;
+  uint8_t* out = out_;
+  for (uint8_t mapped; at < end && (mapped = ascii_[*at]) - 1u < kWide - 1u; ++at) *out++ = mapped;
+  out_ = out;
+  word_chars_ += at - begin;
+  return at;
 }
 
 const uint8_t* Analyzer::add_wide(const uint8_t* at, const uint8_t* end) {

@@ -41,6 +41,7 @@ class Analyzer {
 
   // Words are written to scratch_ with one space between them, so that an n-gram is a slice of it.
   void split_words(std::span<const uint8_t> text);
+  const uint8_t* add_ascii(const uint8_t* at, const uint8_t* end);
   const uint8_t* add_wide(const uint8_t* at, const uint8_t* end);
   void close_word();
   bool is_stop_word() const;
@@ -59,7 +60,7 @@ class Analyzer {
   Buffer<uint8_t> scratch_;
   uint8_t* out_ = nullptr;         // where the next byte goes in scratch_
   uint32_t word_begin_ = 0;        // of the word being read
-  int word_chars_ = 0;             // characters of that word so far
+  int64_t word_chars_ = 0;         // characters of that word so far
   std::vector<uint32_t> starts_;   // of words or characters in scratch_
   std::vector<uint32_t> ends_;     // of words in scratch_
   std::vector<Term> terms_;
