@@ -1,9 +1,10 @@
-"""Turns what users pass as texts into what native code reads in place, or says in one sentence why it cannot."""
+"""Turns what users pass as texts into what native code reads in place, or says why it cannot."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ class ArrowTexts(NamedTuple):
         begin = int(self.offsets[0])
         data = self.data[begin : self.offsets[-1]].tobytes()
         ends = (self.offsets - begin).tolist()
-        return [data[i:j].decode() for i, j in zip(ends, ends[1:], strict=False)]
+        return [data[i:j].decode() for i, j in pairwise(ends)]
 
 
 Documents: TypeAlias = list[str] | ArrowTexts
@@ -67,8 +68,8 @@ def count_of(documents: Documents) -> int:
 def with_lower_sigma(documents: Documents) -> Documents:
     """The same texts, those with a capital sigma in lower case.
 
-    Which small sigma it becomes depends on its neighbours; Python knows the rule. All other characters are lowered
-    on their own, which native code does.
+    Which small sigma it becomes depends on its neighbours; Python knows the rule. All other characters are
+    lowered on their own, which native code does.
 
     Example:
         >>> with_lower_sigma(["ΟΔΟΣ", "A"])
@@ -84,7 +85,7 @@ def with_lower_sigma(documents: Documents) -> Documents:
 
 
 def without_accents(documents: Documents, *, lowercase: bool) -> list[str]:
-    """The texts, first in lower case if wanted, decomposed by compatibility (NFKD) and without combining marks.
+    """The texts, in lower case if wanted, then decomposed (NFKD) and without combining marks.
 
     Example:
         >>> without_accents(["Élan ﬁn"], lowercase=True)
@@ -130,7 +131,9 @@ def _from_arrow(array: Any) -> ArrowTexts:
         raise LabelwoodError(f"texts is an Arrow array of type {array.type}: give one of strings")
     if array.null_count:
         row = array.is_null().index(True).as_py()
-        raise LabelwoodError(f"text {row} is null: give every text as a string, an empty one where there is none")
+        raise LabelwoodError(
+            f"text {row} is null: give every text as a string, an empty one where there is none"
+        )
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as e:

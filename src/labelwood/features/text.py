@@ -1,4 +1,4 @@
-"""Texts to tf-idf, in native code and in parallel, equal to scikit-learn's `TfidfVectorizer` on any script."""
+"""Texts to tf-idf, native and parallel, equal to scikit-learn's `TfidfVectorizer` on any script."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class _Learned:
 class TextVectorizer(Params):
     """Turns texts into rows of tf-idf weights: one column a term, or a bucket of hashed terms.
 
-    The result equals that of scikit-learn's `TfidfVectorizer` with the same settings (and of `HashingVectorizer`
-    followed by `TfidfTransformer` where `n_buckets` is set), for every script, at a fraction of the time.
+    The result equals that of scikit-learn's `TfidfVectorizer` with the same settings, for every script, at a
+    fraction of the time. With `n_buckets` it equals `HashingVectorizer` followed by `TfidfTransformer`.
 
     Args:
         analyzer: what a term is: a `"word"`, a `"char"`acter, or characters within words, padded by a space
@@ -66,12 +66,12 @@ class TextVectorizer(Params):
         min_df: leave out terms that fewer texts contain; a whole number of texts, or a share between 0 and 1.
         max_df: leave out terms that more texts contain; a whole number of texts, or a share between 0 and 1.
         max_features: keep only so many terms, those that occur most often.
-        n_buckets: hash terms into so many columns instead of keeping a vocabulary. Saves memory, forgets the terms.
+        n_buckets: hash terms into so many columns instead of keeping a vocabulary; the terms are forgotten.
         binary: whether to count a term once a text.
         sublinear_tf: whether a count c becomes 1 + log c.
         use_idf: whether terms that few texts contain weigh more.
-        smooth_idf: whether to count one more text that contains every term. Without it, a bucket that was empty
-            in training has no weight and is left out.
+        smooth_idf: whether to count one more text that contains every term. Without it, a bucket that was
+            empty in training has no weight and is left out.
         norm: whether weights of a row are divided by their sum (`"l1"`), by their length (`"l2"`) or not.
         n_threads: how many threads to use; `None` is one a core. The result is the same.
 
@@ -177,7 +177,7 @@ class TextVectorizer(Params):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The vectorizer that `state` describes; raises `ModelError` where its fields contradict each other."""
+        """The vectorizer that `state` describes; raises `ModelError` where its fields cannot be right."""
         check_params(cls, state.params)
         params = dict(state.params)
         if "ngrams" in params:
@@ -233,7 +233,7 @@ class TextVectorizer(Params):
         if len(kept) < len(n_texts):
             terms = _native.pick_terms(*terms, kept)
         self.n_features_ = len(kept)
-        self.idf_ = _idf(params, n_texts[kept], count_of(documents))
+        self.idf_ = _idf(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
         self._learned = _Learned(params, analysis, (*terms, _native.make_slots(*terms)))
         return self._weigh(counts, columns) if with_matrix else None
 
@@ -242,7 +242,9 @@ class TextVectorizer(Params):
         n_buckets = int(params["n_buckets"])
         counts = _native.count_buckets(documents, analysis, n_buckets, thread_count(self.n_threads))
         self.n_features_ = n_buckets
-        self.idf_ = _idf(params, np.bincount(counts[1], minlength=n_buckets), count_of(documents))
+        self.idf_ = None
+        if params["use_idf"]:
+            self.idf_ = _idf(params, np.bincount(counts[1], minlength=n_buckets), count_of(documents))
         self._learned = _Learned(params, analysis, None)
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
@@ -264,7 +266,9 @@ def _check_together(params: dict[str, Any]) -> None:
         defaults = {"min_df": 1, "max_df": 1.0, "max_features": None}
         for name, default in defaults.items():
             if params[name] != default:
-                raise ParameterError(f"{name} needs a vocabulary, which n_buckets replaces: leave out one of them")
+                raise ParameterError(
+                    f"{name} needs a vocabulary, which n_buckets replaces: leave out one of them"
+                )
     if params["stop_words"] and params["analyzer"] != "word":
         raise ParameterError("stop_words needs analyzer='word': leave out stop_words, or count words")
 
@@ -298,7 +302,8 @@ def _kept_terms(
     fewest, most = (_as_count(params[name], n_documents) for name in ("min_df", "max_df"))
     if most < fewest:
         raise ParameterError(
-            f"max_df={params['max_df']} is fewer texts than min_df={params['min_df']}: raise max_df or lower min_df"
+            f"max_df={params['max_df']} is fewer texts than min_df={params['min_df']}: "
+            "raise max_df or lower min_df"
         )
     kept = np.flatnonzero((n_texts >= fewest) & (n_texts <= most))
     limit = params["max_features"]
@@ -315,9 +320,7 @@ def _as_count(limit: float, n_documents: int) -> float:
     return limit if isinstance(limit, Integral) else limit * n_documents
 
 
-def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -> NDArray[np.float64] | None:
-    if not params["use_idf"]:
-        return None
+def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
     extra = int(params["smooth_idf"])
     seen = n_texts + extra > 0
     idf = np.zeros(len(n_texts))
@@ -348,7 +351,9 @@ def _as_json(value: Any) -> Any:
 def _restored_idf(state: State, n_features: int) -> NDArray[np.float64]:
     idf = state.array("idf", np.float64, 1)
     if len(idf) != n_features:
-        raise ModelError(f"the model has {len(idf)} idf weights for {n_features} features: save the model again")
+        raise ModelError(
+            f"the model has {len(idf)} idf weights for {n_features} features: save the model again"
+        )
     if state.verify and not (np.isfinite(idf) & (idf >= 0)).all():
         raise ModelError("the model's idf weights are not all finite and positive: save the model again")
     return idf
