@@ -63,6 +63,12 @@ nb::tuple to_numpy(Csr&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
 }
 
+template <class Call>
+auto without_gil(Call call) {
+  nb::gil_scoped_release release;
+  return call();
+}
+
 // A CSR matrix from Python. Rows must lie inside the arrays; native code relies on it.
 CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, std::span<const float> values, int64_t n_cols) {
   CsrView m{view(indptr), view(indices), values, n_cols};
@@ -89,12 +95,6 @@ DenseView dense_view(const Matrix<float>& m) {
 nb::tuple to_numpy(Answers&& a) {
   const size_t k = a.k, n_rows = a.ids.size() / k;
   return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
-}
-
-template <class Call>
-auto without_gil(Call call) {
-  nb::gil_scoped_release release;
-  return call();
 }
 
 void check_members(int64_t n_rows, const CsrView& members) {
@@ -317,12 +317,6 @@ nb::tuple to_numpy(Terms&& terms) { return nb::make_tuple(to_numpy(std::move(ter
 
 nb::tuple to_numpy(CountMatrix&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.counts)));
-}
-
-template <class Work>
-auto without_gil(Work work) {
-  nb::gil_scoped_release release;
-  return work();
 }
 
 nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,

@@ -28,7 +28,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
+from labelwood.errors import LabelwoodError, ParameterError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_features, as_labels
 from labelwood.settings import check_params
 
@@ -210,7 +210,7 @@ class Model(Params, ABC):
     def check_fitted(self) -> None:
         """Raises `NotFittedError` unless `fit` or a load has run."""
         if not hasattr(self, "n_labels_"):
-            raise NotFittedError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise not_fitted(self)
 
     def state(self) -> State:
         """Everything the store needs to write this model."""

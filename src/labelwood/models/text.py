@@ -13,7 +13,7 @@ from scipy import sparse
 
 from labelwood.base import Model, Params, Threads, TopK
 from labelwood.data.dataset import Dataset, indicator
-from labelwood.errors import LabelwoodError, ModelError, NotFittedError
+from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.features import TextVectorizer
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate, extra_candidates
@@ -203,7 +203,7 @@ class TextClassifier(Params):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise NotFittedError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise not_fitted(self)
 
     def _fresh(self, part: Any) -> Any:
         """A copy of an unfitted part that uses this classifier's threads."""
