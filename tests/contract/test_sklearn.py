@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.utils.estimator_checks import check_estimator
-
 from tests.contract.conftest import generated
 
 # Each check that a multi-label model with sparse answers cannot pass, and why.

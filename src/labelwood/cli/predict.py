@@ -21,10 +21,14 @@ def run(
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")
+    ] = None,
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
-    label_texts: Annotated[bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")] = False,
-    format: options.Format = None,  # noqa: A002
+    label_texts: Annotated[
+        bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
+    ] = False,
+    format: options.Format = None,
     split: options.Split = "test",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",

@@ -23,7 +23,7 @@ def run(
         list[str] | None,
         typer.Option("--set", help="A parameter as key=value; the vectorizer's as vectorizer.key=value."),
     ] = None,
-    format: options.Format = None,  # noqa: A002
+    format: options.Format = None,
     split: options.Split = "train",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",
@@ -35,6 +35,7 @@ def run(
 ) -> None:
     """Train a model from labelled DATA and save it."""
     from labelwood.data.read import read
+
     classifier = build(model, options.settings(config, assign or []), threads)
     started = time.perf_counter()
     columns = options.columns(text_column, label_column, id_column, label_separator)

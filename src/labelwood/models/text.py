@@ -45,7 +45,11 @@ class TextClassifier(Params):
     kind: ClassVar[str] = "text"
 
     def __init__(
-        self, *, model: Model | str = "centroid", vectorizer: TextVectorizer | None = None, n_threads: Threads = None
+        self,
+        *,
+        model: Model | str = "centroid",
+        vectorizer: TextVectorizer | None = None,
+        n_threads: Threads = None,
     ) -> None:
         self.model = model
         self.vectorizer = vectorizer
