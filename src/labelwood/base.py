@@ -145,6 +145,8 @@ class Model(Params, ABC):
     # Parameters that describe the machine rather than the model; they are not saved.
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
 
+    n_threads: int | None  # every model has it; None means all cores
+
     n_features_in_: int
     n_labels_: int
     labels_per_row_: int
@@ -260,7 +262,7 @@ class Model(Params, ABC):
 
     @abstractmethod
     def _restore(self, state: State) -> None:
-        """Takes the arrays back, perhaps mapped and read-only. With `state.verify`, checks what native code relies on."""
+        """Takes the arrays back, perhaps mapped and read-only; with `state.verify`, after checking them."""
 
 
 def shape_of(features: Features) -> tuple[int, int]:

@@ -70,7 +70,9 @@ def not_fitted(model: object) -> NotFittedError:
         'this list has not learned yet: call fit first'
     """
     foreign = sys.modules.get("sklearn.exceptions")
-    kind = NotFittedError if foreign is None else type("NotFittedError", (NotFittedError, foreign.NotFittedError), {})
+    kind: type[NotFittedError] = NotFittedError
+    if foreign is not None:
+        kind = type("NotFittedError", (NotFittedError, foreign.NotFittedError), {})
     return kind(f"this {type(model).__name__} has not learned yet: call fit first")
 
 

@@ -12,8 +12,7 @@ from labelwood.models import MODELS, model_class
 @pytest.fixture(params=sorted(MODELS))
 def make(request):
     """Makes an unfitted model with the given parameters."""
-    cls = model_class(request.param)
-    return lambda **params: cls(**params)
+    return model_class(request.param)
 
 
 def generated(seed=0, n_rows=300, n_features=60, n_labels=40):

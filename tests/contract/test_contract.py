@@ -130,7 +130,7 @@ def test_64_bit_indices_unsorted_columns_and_duplicates_give_the_same_answer(mak
     assert same(make().fit(backwards, Y).predict_topk(backwards, k=5), expected)
 
 
-def test_values_of_Y_other_than_zero_all_mean_the_same(make, data):
+def test_values_of_y_other_than_zero_all_mean_the_same(make, data):
     X, Y = data
     weighted = Y * 3.0
     boolean = Y.astype(bool)
@@ -212,7 +212,7 @@ def test_wrong_input_gets_a_sentence(make):
     ]:
         with pytest.raises(LabelwoodError, match=words):
             model.fit(*bad)
-    with pytest.raises(LabelwoodError, match="X has 2 features, but .* is expecting 3 features"):
+    with pytest.raises(LabelwoodError, match=r"X has 2 features, but .* is expecting 3 features"):
         model.fit(np.eye(3), np.eye(3)).predict_topk(np.eye(2))
 
 

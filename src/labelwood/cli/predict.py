@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as json_module
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -47,12 +48,17 @@ def run(
     classifier = load_classifier(model, threads, verify=not no_verify)
     columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
-    with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
-        for batch in read_batches(data, format=format, split=split, columns=columns):
-            for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
-                out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
-            n_rows += len(batch)
-            progress.update(len(batch))
+    try:
+        with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
+            for batch in read_batches(data, format=format, split=split, columns=columns):
+                for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
+                    out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
+                n_rows += len(batch)
+                progress.update(len(batch))
+    except BrokenPipeError:
+        # The reader of our output has gone, which is no error; nor may Python complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
     if json:
         options.report({"rows": n_rows, "seconds": round(time.perf_counter() - started, 3)}, as_json=True)
 

@@ -78,7 +78,7 @@ class TextClassifier(Params):
         self.label_texts_ = data.label_texts
         self.frequencies_ = label_frequencies(Y)
         self.n_rows_ = len(data)
-        self.model_ = model.fit(self.features(data), Y)
+        self.model_: Model = model.fit(self.features(data), Y)
         return self
 
     def features(self, data: Dataset) -> Any:
