@@ -5,7 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
+from labelwood import store
+from labelwood.errors import ModelError
 from labelwood.store import State
 from labelwood.store.manifest import FILE, render
 
@@ -78,3 +81,30 @@ def swap(folder, file, data):
     (folder / new).write_bytes(data)
     reseal(folder, raw)
     return new
+
+
+def refused(model, verify=True, told=None):
+    with pytest.raises(ModelError, match=told) as caught:
+        store.read(model, verify=verify)
+    message = str(caught.value)
+    assert str(model) in message
+    assert "\n" not in message
+    assert len(message) < 500 + len(str(model))
+
+
+def survives(model, verify):
+    """Reads what may or may not be refused; what is returned must be usable as far as it was verified."""
+    try:
+        got = store.read(model, verify=verify)
+    except ModelError:
+        return None
+    for array in [*got.arrays.values(), *got.parts["part"].arrays.values()]:
+        array.sum()
+    if verify:
+        assert len(got.names["labels"].to_pylist()) == 3
+    return got
+
+
+def file_of(model, kind):
+    (path,) = model.glob(f"{kind}-*")
+    return path

@@ -3,7 +3,7 @@ import os
 import shutil
 
 import pytest
-from store_samples import assert_same, contents, is_same, sample
+from tests.store.store_samples import assert_same, contents, is_same, sample
 
 from labelwood import store
 from labelwood.errors import ModelError

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from store_samples import contents, is_same, sample
+from tests.store.store_samples import contents, is_same, sample
 
 from labelwood import store
 
-HERE = str(Path(__file__).parent)
+HERE = str(Path(__file__).parents[2])
 SIZE = 20_000
 
 # Saves two states in turns until it is told to stop by the end of its input, or for good.
@@ -19,7 +19,7 @@ SAVER = f"""
 import sys, threading
 sys.path.insert(0, {HERE!r})
 from labelwood import store
-from store_samples import sample
+from tests.store.store_samples import sample
 states = [sample(int(seed), {SIZE}) for seed in sys.argv[2:]]
 store.write(sys.argv[1], states[0])
 print("started", flush=True)
@@ -37,7 +37,7 @@ VICTIMS = f"""
 import os, random, signal, sys, time
 sys.path.insert(0, {HERE!r})
 from labelwood import store
-from store_samples import is_same, sample
+from tests.store.store_samples import is_same, sample
 path, sign = sys.argv[1], getattr(signal, sys.argv[2])
 states = [sample(seed, {SIZE}) for seed in (1, 2)]
 store.write(path, states[0])
@@ -122,7 +122,7 @@ def test_a_process_that_has_the_old_model_mapped_keeps_it(tmp_path):
 import sys
 sys.path.insert(0, {HERE!r})
 from labelwood import store
-from store_samples import assert_same, sample
+from tests.store.store_samples import assert_same, sample
 got = store.read(sys.argv[1], verify=False)
 print("mapped", flush=True)
 sys.stdin.read()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
-from store_samples import assert_same, contents, manifest_of, names, reseal, sample
+from tests.store.store_samples import assert_same, contents, manifest_of, names, reseal, sample
 
 from labelwood import store
 from labelwood.errors import ModelError

@@ -35,7 +35,9 @@ def run(
 ) -> None:
     """Train a model from labelled DATA and save it."""
     from labelwood.data.read import read
+    from labelwood.store import check_target
 
+    check_target(output)
     classifier = build(model, options.settings(config, assign or []), threads)
     started = time.perf_counter()
     columns = options.columns(text_column, label_column, id_column, label_separator)

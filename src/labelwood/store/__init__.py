@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from labelwood.store.state import State
 
-__all__ = ["State", "describe", "is_model", "read", "write"]
+__all__ = ["State", "check_target", "describe", "is_model", "read", "write"]
 
 Place: TypeAlias = str | PathLike[str]
 
@@ -32,6 +32,19 @@ def write(path: Place, state: State) -> None:
     from labelwood.store import writing
 
     writing.write(path, state)
+
+
+def check_target(path: Place) -> None:
+    """Raises `ModelError` where a model cannot be saved, so that nobody trains for hours first.
+
+    Example:
+        >>> check_target("a/new/place")
+    """
+    from pathlib import Path
+
+    from labelwood.store import atomic
+
+    atomic.check_target(Path(path))
 
 
 def read(path: Place, *, verify: bool = True) -> State:

@@ -93,7 +93,7 @@ def _span(entry: Any, spec: ArraySpec, key: str, where: str) -> tuple[int, int]:
         offsets = entry["data_offsets"]
         whole = isinstance(offsets, list) and len(offsets) == 2 and all(type(n) is int for n in offsets)
         same = {name: entry[name] for name in expected} == expected
-        if whole and same and offsets[0] >= 0 and offsets[1] - offsets[0] == spec.n_bytes:
+        if whole and same and offsets[1] - offsets[0] == spec.n_bytes:
             return offsets[0], offsets[1]
     raise damaged(
         where, f"its entry for the array {quoted(key)} differs from the manifest's or from its size"

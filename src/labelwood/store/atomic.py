@@ -28,7 +28,7 @@ _STAGING = re.compile(r"\.saving-[a-z0-9_]{8}")
 def replace_model(folder: Path, fill: Callable[[Path], None]) -> None:
     """Makes `folder` hold what `fill` writes into the folder it is given: data files and a manifest."""
     with _locked(folder):
-        _check_target(folder)
+        check_target(folder)
         before = _referenced(folder)
         try:
             staging = Path(tempfile.mkdtemp(prefix=".saving-", dir=folder))
@@ -114,8 +114,16 @@ def _make(folder: Path, made: list[Path]) -> None:
         sync(place.parent)
 
 
-def _check_target(folder: Path) -> None:
-    """Only a model, an empty folder or what a crashed first save left may be replaced."""
+def check_target(folder: Path) -> None:
+    """Only a model, an empty folder or what a crashed first save left may be replaced; a new place is fine too.
+
+    Example:
+        >>> check_target(Path("no/such/place"))
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ModelError(f"{folder} is a file and not a folder: save to another place")
     entries = [entry.name for entry in folder.iterdir()]
     if FILE in entries:
         with Folder(str(folder)) as there:
