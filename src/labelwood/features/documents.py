@@ -76,7 +76,8 @@ def with_lower_sigma(documents: Documents) -> Documents:
         ['οδος', 'A']
     """
     if isinstance(documents, ArrowTexts):
-        if not _native.mentions(documents.data, _CAPITAL_SIGMA):
+        begin, end = documents.offsets[[0, -1]]  # a slice of a long array has few of its parent's bytes
+        if not _native.mentions(documents.data[begin:end], _CAPITAL_SIGMA):
             return documents
         documents = documents.tolist()
     if not any(_CAPITAL_SIGMA in text for text in documents):
