@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench clean
+.PHONY: demo test lint types native-test python-test sanitize bench clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -53,7 +53,11 @@ $(VENV)/.build-tools: $(VENV)/.python
 	@mkdir -p build
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.build-tools $(NATIVE)
+# Changes when a Python file is added or removed: the editable install knows modules by name.
+$(VENV)/.modules: $(VENV)/.build-tools FORCE
+	@find src -name '*.py' | sort | cmp -s - $@ || find src -name '*.py' | sort > $@
+
+$(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 	@echo "Building and installing Labelwood into $(VENV) (the first time takes about a minute)"
 	@CXX=$(CXX) PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@

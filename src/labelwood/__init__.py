@@ -1,1 +1,76 @@
-"""Extreme multi-label classification you can ship."""
+"""Extreme multi-label classification you can ship: the right few labels out of millions, on one core.
+
+Names load when they are first used, so that ``import labelwood`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelwood import data, labels, metrics
+    from labelwood.base import Model, TopK
+    from labelwood.data.dataset import Dataset
+    from labelwood.data.read import read, read_batches
+    from labelwood.data.reading import Columns
+    from labelwood.data.write import write
+    from labelwood.errors import LabelwoodError
+    from labelwood.features import TextVectorizer
+    from labelwood.labels import LabelIndex
+    from labelwood.models import load
+    from labelwood.models.centroid import CentroidClassifier
+    from labelwood.models.text import TextClassifier
+
+__version__ = version("labelwood")
+
+_HOME = {
+    "CentroidClassifier": "labelwood.models.centroid",
+    "Columns": "labelwood.data.reading",
+    "Dataset": "labelwood.data.dataset",
+    "LabelIndex": "labelwood.labels",
+    "LabelwoodError": "labelwood.errors",
+    "Model": "labelwood.base",
+    "TextClassifier": "labelwood.models.text",
+    "TextVectorizer": "labelwood.features",
+    "TopK": "labelwood.base",
+    "load": "labelwood.models",
+    "read": "labelwood.data.read",
+    "read_batches": "labelwood.data.read",
+    "write": "labelwood.data.write",
+}
+_ROOMS = ("data", "labels", "metrics")
+
+__all__ = [
+    "CentroidClassifier",
+    "Columns",
+    "Dataset",
+    "LabelIndex",
+    "LabelwoodError",
+    "Model",
+    "TextClassifier",
+    "TextVectorizer",
+    "TopK",
+    "data",
+    "labels",
+    "load",
+    "metrics",
+    "read",
+    "read_batches",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"labelwood.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'labelwood' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

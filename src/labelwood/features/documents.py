@@ -132,9 +132,7 @@ def _from_arrow(array: Any) -> ArrowTexts:
         raise LabelwoodError(f"texts is an Arrow array of type {array.type}: give one of strings")
     if array.null_count:
         row = array.is_null().index(True).as_py()
-        raise LabelwoodError(
-            f"text {row} is null: give every text as a string, an empty one where there is none"
-        )
+        raise LabelwoodError(f"text {row} is null: give every text as a string, an empty one where there is none")
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as e:

@@ -34,7 +34,9 @@ class State:
         """A whole number of at least one from `fitted`."""
         value = self.fitted.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ModelError(f"the model's {name} is {value!r} where a positive whole number belongs: save it again")
+            raise ModelError(
+                f"the model's {name} is {value!r} where a positive whole number belongs: save it again"
+            )
         return value
 
     def array(self, name: str, dtype: Any, ndim: int) -> NDArray[Any]:
@@ -42,7 +44,7 @@ class State:
         value = self.arrays.get(name)
         if value is None or value.dtype != np.dtype(dtype) or value.ndim != ndim:
             raise ModelError(
-                f"the model's array {name!r} is missing or is not of {ndim} dimension(s) and {np.dtype(dtype)}: "
-                "save the model again"
+                f"the model's array {name!r} is missing or is not of {ndim} dimension(s) and "
+                f"{np.dtype(dtype)}: save the model again"
             )
         return value

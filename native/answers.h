@@ -1,0 +1,30 @@
+// The best labels of many rows: ids and scores, both rows × k, best first, padded by id −1 and score −infinity.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+#include "buffer.h"
+#include "topk.h"
+
+namespace labelwood {
+
+struct Answers {
+  Answers(int64_t n_rows, int64_t width)
+      : k(width), ids(n_rows * width, -1), scores(n_rows * width, -std::numeric_limits<float>::infinity()) {}
+
+  // Writes a row's answers and empties the selector for the next row.
+  void put(int64_t row, TopK<float>& best) {
+    int64_t place = row * k;
+    for (const auto& [score, id] : best.sorted()) {
+      ids[place] = id;
+      scores[place++] = score;
+    }
+    best.clear();
+  }
+
+  int64_t k;
+  Buffer<int32_t> ids;
+  Buffer<float> scores;
+};
+
+}  // namespace labelwood

@@ -1,0 +1,167 @@
+#include "centroid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "parallel.h"
+#include "simd/kernels.h"
+#include "topk.h"
+
+namespace labelwood {
+namespace {
+
+constexpr int64_t kLabelsAtOnce = 64;
+constexpr int64_t kRowsAtOnce = 32;
+
+// A vector that is mostly zero: adds into it and visits what was added cost no more than what was added.
+class SparseSum {
+ public:
+  explicit SparseSum(int64_t size) : values_(size), seen_(size, 0) {}
+
+  void add(int32_t place, float value) {
+    if (!seen_[place]) {
+      seen_[place] = 1;
+      touched_.push_back(place);
+      values_[place] = value;
+    } else {
+      values_[place] += value;
+    }
+  }
+  float operator[](int32_t place) const { return values_[place]; }
+  std::vector<int32_t>& touched() { return touched_; }
+
+  void clear() {
+    for (int32_t place : touched_) seen_[place] = 0;
+    touched_.clear();
+  }
+
+ private:
+  std::vector<float> values_;
+  std::vector<uint8_t> seen_;
+  std::vector<int32_t> touched_;
+};
+
+// Scratch space that each worker makes when it first needs it.
+template <class T>
+class PerWorker {
+ public:
+  PerWorker(int n_threads, T prototype) : prototype_(std::move(prototype)), spaces_(std::max(n_threads, 1)) {}
+  T& operator[](int worker) {
+    if (spaces_[worker].empty()) spaces_[worker].push_back(prototype_);
+    return spaces_[worker].front();
+  }
+
+ private:
+  const T prototype_;
+  std::vector<std::vector<T>> spaces_;
+};
+
+double unit_scale(double squares) { return squares > 0 ? 1 / std::sqrt(squares) : 0; }
+
+struct CentroidChunk {
+  std::vector<int64_t> ends;
+  std::vector<int32_t> features;
+  std::vector<float> values;
+
+  void append(SparseSum& sum) {
+    std::sort(sum.touched().begin(), sum.touched().end());
+    double squares = 0;
+    for (int32_t f : sum.touched()) squares += static_cast<double>(sum[f]) * sum[f];
+    const double scale = unit_scale(squares);
+    for (int32_t f : sum.touched()) {
+      if (sum[f] == 0) continue;
+      features.push_back(f);
+      values.push_back(static_cast<float>(sum[f] * scale));
+    }
+    ends.push_back(static_cast<int64_t>(features.size()));
+  }
+};
+
+}  // namespace
+
+Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
+  const int64_t n_labels = members.n_rows();
+  std::vector<CentroidChunk> chunks((n_labels + kLabelsAtOnce - 1) / kLabelsAtOnce);
+  PerWorker<SparseSum> scratch(n_threads, SparseSum(X.n_cols));
+  parallel_for(n_labels, kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
+    SparseSum& sum = scratch[worker];
+    for (int64_t label = begin; label < end; ++label) {
+      for (int32_t row : members.row(label)) {
+        const auto ids = X.row(row);
+        const auto values = X.row_values(row);
+        for (size_t j = 0; j < ids.size(); ++j) sum.add(ids[j], values[j]);
+      }
+      chunks[begin / kLabelsAtOnce].append(sum);
+      sum.clear();
+    }
+  });
+  int64_t total = 0;
+  for (const auto& chunk : chunks) total += static_cast<int64_t>(chunk.features.size());
+  Csr out{Buffer<int64_t>(n_labels + 1), Buffer<int32_t>(total), Buffer<float>(total), X.n_cols};
+  out.indptr[0] = 0;
+  int64_t label = 0, entry = 0;
+  for (auto& chunk : chunks) {
+    for (int64_t end : chunk.ends) out.indptr[++label] = entry + end;
+    std::copy(chunk.features.begin(), chunk.features.end(), out.indices.begin() + entry);
+    std::copy(chunk.values.begin(), chunk.values.end(), out.values.begin() + entry);
+    entry += static_cast<int64_t>(chunk.features.size());
+    chunk = {};
+  }
+  return out;
+}
+
+Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_threads) {
+  const auto& simd = simd::kernels();
+  Buffer<float> out(members.n_rows() * X.n_cols, 0.0f);
+  parallel_for(members.n_rows(), kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    for (int64_t label = begin; label < end; ++label) {
+      float* sum = out.data() + label * X.n_cols;
+      for (int32_t row : members.row(label)) simd.add_scaled(sum, X.row(row), 1.0f, X.n_cols);
+      double squares = 0;
+      for (int64_t j = 0; j < X.n_cols; ++j) squares += static_cast<double>(sum[j]) * sum[j];
+      const double scale = unit_scale(squares);
+      for (int64_t j = 0; j < X.n_cols; ++j) sum[j] = static_cast<float>(sum[j] * scale);
+    }
+  });
+  return out;
+}
+
+Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads) {
+  Answers out(X.n_rows(), k);
+  PerWorker<SparseSum> scratch(n_threads, SparseSum(weights.n_cols));
+  parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
+    SparseSum& scores = scratch[worker];
+    TopK<float> best(k);
+    for (int64_t row = begin; row < end; ++row) {
+      const auto ids = X.row(row);
+      const auto values = X.row_values(row);
+      for (size_t j = 0; j < ids.size(); ++j) {
+        const auto labels = weights.row(ids[j]);
+        const auto strengths = weights.row_values(ids[j]);
+        for (size_t i = 0; i < labels.size(); ++i) scores.add(labels[i], values[j] * strengths[i]);
+      }
+      for (int32_t label : scores.touched()) best.offer(scores[label], label);
+      out.put(row, best);
+      scores.clear();
+    }
+  });
+  return out;
+}
+
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, int64_t k, int n_threads) {
+  const auto& simd = simd::kernels();
+  Answers out(X.n_rows, k);
+  parallel_for(X.n_rows, kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    std::vector<TopK<float>> best(end - begin, TopK<float>(k));
+    // Some labels at a time, so that their centroids stay in cache for all rows of the chunk.
+    for (int64_t first = 0; first < centroids.n_rows; first += kLabelsAtOnce)
+      for (int64_t row = begin; row < end; ++row)
+        for (int64_t label = first; label < std::min(first + kLabelsAtOnce, centroids.n_rows); ++label)
+          best[row - begin].offer(simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label));
+    for (int64_t row = begin; row < end; ++row) out.put(row, best[row - begin]);
+  });
+  return out;
+}
+
+}  // namespace labelwood

@@ -1,0 +1,53 @@
+"""The command line. One file a command; each is thin and imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from labelwood.cli import convert, demo, evaluate, info, predict, train
+from labelwood.errors import LabelwoodError
+
+app = typer.Typer(
+    name="labelwood",
+    help="Extreme multi-label classification: the right few labels out of millions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_INTERRUPTED = 130  # what typer returns after Ctrl-C
+
+for command in (demo, train, predict, evaluate, info, convert):
+    app.command(name=command.NAME)(command.run)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command and exits: 0 on success, 2 on bad usage or bad input with one line that says what to do."""
+    sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
+
+
+def status_of(arguments: Sequence[str]) -> int:
+    """Runs a command and returns its exit status."""
+    try:
+        result = app(list(arguments), standalone_mode=False)
+    except LabelwoodError as e:
+        return _complain(str(e))
+    except TyperException as e:
+        return _complain(f"{e.format_message().rstrip('.')}; see labelwood --help")
+    except MemoryError:
+        return _complain("there is not enough memory for this; use fewer rows, features or labels")
+    except OSError as e:
+        return _complain(f"{e.filename or 'a file'}: {e.strerror or e}; check the name, the space and the permissions")
+    status = result if isinstance(result, int) else 0
+    if status == _INTERRUPTED:
+        sys.stderr.write("\nlabelwood: interrupted; nothing half-written is left\n")
+    return status
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write("labelwood: " + " ".join(message.split()) + "\n")
+    return 2

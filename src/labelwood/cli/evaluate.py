@@ -1,0 +1,84 @@
+"""labelwood evaluate: how good a model is on labelled rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.errors import ParameterError
+
+NAME = "evaluate"
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="A saved model.")],
+    data: Annotated[Path, typer.Argument(help="Labelled rows in any format.")],
+    ks: Annotated[str, typer.Option(help="The numbers of predictions to look at.")] = "1,3,5,10",
+    propensity: Annotated[str, typer.Option(help="Propensity family: default, wikipedia or amazon.")] = "default",
+    filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" that must not count.')] = None,
+    format: options.Format = None,
+    split: options.Split = "test",
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = "labels",
+    id_column: options.IdColumn = "id",
+    label_separator: options.LabelSeparator = ";",
+    label_file: options.LabelFile = None,
+    threads: options.Threads = None,
+    no_verify: options.NoVerify = False,
+    json: options.Json = False,
+) -> None:
+    """Evaluate MODEL on labelled DATA: metrics in percent."""
+    from labelwood.cli.loading import load_classifier
+    from labelwood.data.read import read
+
+    wanted = _ks(ks)
+    classifier = load_classifier(model, threads, verify=not no_verify)
+    rows = read(
+        data,
+        format=format,
+        split=split,
+        columns=options.columns(text_column, label_column, id_column, label_separator),
+        label_file=label_file,
+        filter_file=filter_file,
+    )
+    metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
+    metrics = {name: round(value, 4) for name, value in metrics.items()}
+    facts = {"rows": len(rows), **unseen_labels(classifier, rows)}
+    if json:
+        options.report({**metrics, **facts}, as_json=True)
+    else:
+        sys.stdout.write(table(metrics, wanted))
+        options.report(facts, as_json=False)
+
+
+def table(metrics: dict[str, float], ks: tuple[int, ...]) -> str:
+    """Metrics by row, k by column."""
+    names = list(dict.fromkeys(key.partition("@")[0] for key in metrics))
+    lines = [f"  {'percent':<10}" + "".join(f"{'@' + str(k):>8}" for k in ks)]
+    lines += [f"  {name:<10}" + "".join(f"{metrics[f'{name}@{k}']:8.2f}" for k in ks) for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def unseen_labels(classifier: Any, rows: Any) -> dict[str, int]:
+    """How many labels, and how often, the rows have that no training row had: misses by nature."""
+    import numpy as np
+
+    aligned = rows.align(classifier.labels_).Y
+    frequencies = np.zeros(aligned.shape[1], np.int64)
+    frequencies[: len(classifier.frequencies_)] = classifier.frequencies_[: aligned.shape[1]]
+    missed = aligned.indices[frequencies[aligned.indices] == 0]
+    return {"unseen_labels": int(np.unique(missed).size), "unseen_occurrences": int(missed.size)}
+
+
+def _ks(text: str) -> tuple[int, ...]:
+    try:
+        ks = tuple(sorted({int(word) for word in text.split(",")}))
+    except ValueError:
+        ks = (0,)
+    if ks[0] < 1:
+        raise ParameterError(f"--ks {text!r} is not a list of whole numbers from 1, such as 1,3,5")
+    return ks

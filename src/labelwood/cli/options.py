@@ -1,0 +1,90 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelwood.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.data.reading import Columns
+
+Format = Annotated[str | None, typer.Option("--format", help="The data's format, where it cannot be told.")]
+Split = Annotated[str, typer.Option(help="Which split of a folder.")]
+TextColumn = Annotated[str, typer.Option(help="Column of the text; several, separated by commas, are joined.")]
+LabelColumn = Annotated[str, typer.Option(help="Column of the labels.")]
+IdColumn = Annotated[str, typer.Option(help="Column of the row's id.")]
+LabelSeparator = Annotated[str, typer.Option(help="What separates label names that share one string.")]
+LabelFile = Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]
+NoVerify = Annotated[bool, typer.Option("--no-verify", help="Skip the checks of a model you trust.")]
+
+
+def columns(text: str, labels: str, row_id: str, separator: str) -> Columns:
+    """The columns that the options name."""
+    from labelwood.data.reading import Columns
+
+    if not separator:
+        raise ParameterError("--label-separator is empty; give at least one character")
+    return Columns(text=tuple(text.split(",")), labels=labels, id=row_id, label_separator=separator)
+
+
+def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> None:
+    """Prints facts for a person, or as one JSON object."""
+    if as_json:
+        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+        return
+    if title:
+        sys.stdout.write(title + "\n")
+    width = max((len(name) for name in facts), default=0)
+    for name, value in facts.items():
+        sys.stdout.write(f"  {name:<{width}}  {_shown(value)}\n")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def settings(config: Path | None, assignments: list[str]) -> dict[str, Any]:
+    """Parameters from a TOML file, overridden by ``key=value`` assignments; ``part.key`` reaches into a table."""
+    values: dict[str, Any] = {} if config is None else _toml(config)
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key:
+            raise ParameterError(f"--set {assignment!r} is not of the form key=value")
+        table = values
+        *parts, name = key.split(".")
+        for part in parts:
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                raise ParameterError(f"--set {assignment!r}: {part!r} is a value and not a table")
+        table[name] = _value(text)
+    return values
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as e:
+        raise InputError(f"cannot be read ({e.strerror}); check the name", path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise InputError(f"is not TOML ({e}); write lines like key = value", path) from None
+
+
+def _value(text: str) -> Any:
+    """A TOML value where it is one (numbers, true, lists), else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

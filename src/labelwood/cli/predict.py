@@ -1,0 +1,92 @@
+"""labelwood predict: the best labels of each row, as JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import json as json_module
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from labelwood.cli import options
+
+NAME = "predict"
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="A saved model.")],
+    data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")
+    ] = None,
+    min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
+    label_texts: Annotated[
+        bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
+    ] = False,
+    format: options.Format = None,
+    split: options.Split = "test",
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = "labels",
+    id_column: options.IdColumn = "id",
+    label_separator: options.LabelSeparator = ";",
+    threads: options.Threads = None,
+    no_verify: options.NoVerify = False,
+    json: options.Json = False,
+) -> None:
+    """Predict the best labels of each row of INPUT: one JSON object a row, best label first."""
+    from tqdm import tqdm
+
+    from labelwood.cli.loading import load_classifier
+    from labelwood.data.read import read_batches
+
+    classifier = load_classifier(model, threads, verify=not no_verify)
+    columns = options.columns(text_column, label_column, id_column, label_separator)
+    started, n_rows = time.perf_counter(), 0
+    try:
+        with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
+            for batch in read_batches(data, format=format, split=split, columns=columns):
+                for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
+                    out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
+                n_rows += len(batch)
+                progress.update(len(batch))
+    except BrokenPipeError:
+        # The reader of our output has gone, which is no error; nor may Python complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    if json:
+        options.report({"rows": n_rows, "seconds": round(time.perf_counter() - started, 3)}, as_json=True)
+
+
+@contextlib.contextmanager
+def _output(path: Path | None) -> Iterator[IO[str]]:
+    if path is None:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    from labelwood.data.write import text_output
+
+    with text_output(path) as out:
+        yield out
+
+
+def _records(
+    classifier: Any, batch: Any, k: int, first_row: int, min_score: float | None, label_texts: bool
+) -> Iterator[dict[str, Any]]:
+    top = classifier.predict_topk(batch, k)
+    texts = classifier.label_texts_ if label_texts else None
+    for i, row in enumerate(top):
+        labels = []
+        for label, score in row:
+            if min_score is not None and score < min_score:
+                continue
+            entry: dict[str, Any] = {"label": classifier.labels_[label], "score": round(score, 6)}
+            if texts is not None:
+                entry["text"] = texts[label].as_py()
+            labels.append(entry)
+        yield {"id": first_row + i if batch.ids is None else batch.ids[i].as_py(), "labels": labels}

@@ -1,0 +1,74 @@
+"""labelwood train: learn a model from data and save it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.errors import ParameterError
+
+NAME = "train"
+
+
+def run(
+    data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
+    model: Annotated[str | None, typer.Option(help="Name of the model: centroid.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file: model = …, and tables params and vectorizer.")] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter as key=value; the vectorizer's as vectorizer.key=value."),
+    ] = None,
+    format: options.Format = None,
+    split: options.Split = "train",
+    text_column: options.TextColumn = "text",
+    label_column: options.LabelColumn = "labels",
+    id_column: options.IdColumn = "id",
+    label_separator: options.LabelSeparator = ";",
+    label_file: options.LabelFile = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+) -> None:
+    """Train a model from labelled DATA and save it."""
+    from labelwood.data.read import read
+
+    classifier = build(model, options.settings(config, assign or []), threads)
+    started = time.perf_counter()
+    columns = options.columns(text_column, label_column, id_column, label_separator)
+    rows = read(data, format=format, split=split, columns=columns, label_file=label_file)
+    read_seconds = time.perf_counter() - started
+    if rows.groups is not None and rows.Y is None:
+        raise ParameterError(f"{data} holds groups of rows; labels of single rows are needed to train")
+    classifier.fit_dataset(rows)
+    classifier.save(output)
+    seconds = {"read_seconds": read_seconds, "train_seconds": time.perf_counter() - started - read_seconds}
+    facts = {"output": str(output), **classifier.describe(), **{name: round(s, 3) for name, s in seconds.items()}}
+    options.report(facts, json, title="Trained")
+
+
+def build(model: str | None, settings: dict[str, Any], threads: int | None) -> Any:
+    """An unfitted `TextClassifier` from a model's name and settings."""
+    from labelwood.features import TextVectorizer
+    from labelwood.models import model_class
+    from labelwood.models.text import TextClassifier
+    from labelwood.settings import check_params
+
+    settings = dict(settings)
+    named = settings.pop("model", "centroid")
+    if not isinstance(named, str):
+        raise ParameterError("model must be a name, such as centroid")
+    cls = model_class(model or named)
+    tables = {name: settings.pop(name, {}) for name in ("params", "vectorizer")}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise ParameterError(f"{name} must be a table of parameters")
+    # What stands at the top level, as --set key=value does, are the model's parameters too.
+    tables["params"] |= settings
+    check_params(cls, tables["params"])
+    check_params(TextVectorizer, tables["vectorizer"])
+    vectorizer = TextVectorizer(**tables["vectorizer"])
+    return TextClassifier(model=cls(**tables["params"]), vectorizer=vectorizer, n_threads=threads)

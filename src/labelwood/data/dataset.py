@@ -1,0 +1,260 @@
+"""Rows, their labels and what is known about both."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood.errors import LabelwoodError
+from labelwood.inputs import Floats
+from labelwood.labels.index import LabelIndex
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows that share their labels: only the group's labels are known, not which row has which.
+
+    `of_row` holds the group of each row, `Y` is groups × labels with the number of times a label was given.
+    """
+
+    of_row: NDArray[np.int64]
+    Y: Any
+    ids: Any = None  # Arrow large_string array, one a group
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows as text, sparse features, dense features or several of them, with labels where they are known.
+
+    Example:
+        >>> data = Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant", "garden"]])
+        >>> len(data), list(data.labels), data.Y.toarray().tolist()
+        (2, ['animal', 'plant', 'garden'], [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+    """
+
+    texts: Any = None  # Arrow large_string array
+    sparse: Any = None  # scipy csr_array, float32
+    dense: Floats | None = None
+    Y: Any = None  # scipy csr_array, rows × labels, ones
+    labels: LabelIndex | None = None
+    label_texts: Any = None  # Arrow large_string array, one a label; "" where a label has none
+    label_features: Any = None  # scipy csr_array, labels × features
+    ids: Any = None  # Arrow large_string array, one a row
+    groups: Groups | None = None
+    filters: NDArray[np.int64] | None = None  # pairs (row, label) that no prediction may count
+
+    def __post_init__(self) -> None:
+        sizes = {name: _n_rows(getattr(self, name)) for name in ("texts", "sparse", "dense", "Y", "ids")}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        if len(set(given.values())) > 1:
+            parts = ", ".join(f"{name} has {size}" for name, size in given.items())
+            raise LabelwoodError(f"the parts of a dataset have different numbers of rows: {parts}")
+        if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
+            raise LabelwoodError("a dataset with Y needs a name for each of its labels")
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
+        """A dataset from Python lists: texts and the names of each text's labels."""
+        rows = pa.array(list(texts), pa.large_string())
+        if labels is None:
+            return cls(texts=rows)
+        index = LabelIndex()
+        columns = [np.unique(index.add(names)) for names in labels]
+        return cls(texts=rows, Y=indicator(columns, len(index)), labels=index)
+
+    def __len__(self) -> int:
+        for name in ("texts", "sparse", "dense", "Y", "ids"):
+            size = _n_rows(getattr(self, name))
+            if size is not None:
+                return size
+        return 0
+
+    @property
+    def X(self) -> Any:
+        """The rows in the form a model takes: sparse features if there are any, else dense ones, else the texts."""
+        for rows in (self.sparse, self.dense, self.texts):
+            if rows is not None:
+                return rows
+        raise LabelwoodError("this dataset has no rows: neither texts nor features")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels that have an id, whether or not a row has them."""
+        return 0 if self.labels is None else len(self.labels)
+
+    def align(self, labels: LabelIndex) -> Dataset:
+        """The same data with the ids of another index, a model's say; names it lacks get the ids after its last.
+
+        Example:
+            >>> data = Dataset.from_texts(["a rose"], [["garden", "plant"]])
+            >>> data.align(LabelIndex(["animal", "plant"])).Y.toarray().tolist()
+            [[0.0, 1.0, 1.0]]
+        """
+        if self.labels is None or self.labels == labels:
+            return self
+        joined = LabelIndex(labels.to_arrow())
+        new_ids = joined.add(self.labels)
+        texts = None
+        if self.label_texts is not None:
+            slots = np.full(len(joined), len(self.labels), np.int64)
+            slots[new_ids] = np.arange(len(self.labels))
+            texts = pa.concat_arrays([self.label_texts, pa.array([""], pa.large_string())]).take(pa.array(slots))
+        filters = self.filters
+        if filters is not None:
+            filters = np.stack([filters[:, 0], new_ids[filters[:, 1]]], axis=1)
+        groups = self.groups
+        if groups is not None:
+            groups = replace(groups, Y=_renamed(groups.Y, new_ids, len(joined)))
+        return replace(
+            self,
+            Y=None if self.Y is None else _renamed(self.Y, new_ids, len(joined)),
+            labels=joined,
+            label_texts=texts,
+            label_features=None,
+            filters=filters,
+            groups=groups,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The counts a person asks for first.
+
+        Example:
+            >>> Dataset.from_texts(["a rose"], [["plant"]]).describe()
+            {'rows': 1, 'texts': True, 'labels': 1, 'labels_used': 1, 'labels_per_row': 1.0, 'rows_without_labels': 0}
+        """
+        facts: dict[str, Any] = {"rows": len(self)}
+        if self.texts is not None:
+            facts["texts"] = True
+        for kind in ("sparse", "dense"):
+            if (matrix := getattr(self, kind)) is not None:
+                facts["features"] = int(matrix.shape[1])
+                if kind == "sparse":
+                    facts["features_per_row"] = round(matrix.nnz / max(1, len(self)), 2)
+        if self.Y is not None:
+            facts["labels"] = self.n_labels
+            facts["labels_used"] = int(np.unique(self.Y.indices).size)
+            facts["labels_per_row"] = round(self.Y.nnz / max(1, len(self)), 2)
+            facts["rows_without_labels"] = int((np.diff(self.Y.indptr) == 0).sum())
+        if self.groups is not None:
+            facts["groups"] = int(self.groups.Y.shape[0])
+        if self.filters is not None:
+            facts["filtered_pairs"] = len(self.filters)
+        return facts
+
+
+def indicator(columns: list[NDArray[Any]], n_labels: int) -> Any:
+    """A rows × labels matrix of ones from the sorted label ids of each row.
+
+    Example:
+        >>> indicator([np.array([1]), np.array([], int)], 2).toarray().tolist()
+        [[0.0, 1.0], [0.0, 0.0]]
+    """
+    indptr = np.concatenate([[0], np.cumsum([len(c) for c in columns])]).astype(np.int64)
+    indices = np.concatenate([*columns, np.empty(0, np.int64)]).astype(np.int32)
+    return ones(indptr, indices, n_labels)
+
+
+def ones(indptr: NDArray[Any], indices: NDArray[np.int32], n_labels: int) -> Any:
+    """A sparse matrix whose entries are all one.
+
+    Example:
+        >>> ones(np.array([0, 1]), np.array([1], np.int32), 2).toarray().tolist()
+        [[0.0, 1.0]]
+    """
+    data = np.ones(len(indices), np.float32)
+    return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_labels))
+
+
+def concat(pieces: Iterable[Dataset]) -> Dataset:
+    """Datasets that share one growing label index, one below the other. Each piece is let go once it is copied.
+
+    Example:
+        >>> a = Dataset.from_texts(["one"])
+        >>> len(concat([a, a]))
+        2
+    """
+    queue = list(pieces)
+    if not queue:
+        return Dataset(texts=pa.array([], pa.large_string()))
+    if len(queue) == 1:
+        return queue[0]
+    if any(piece.Y is not None for piece in queue):
+        queue = [piece if piece.Y is not None else _unlabelled(piece) for piece in queue]
+    if any(piece.ids is not None for piece in queue):
+        queue = [piece if piece.ids is not None else replace(piece, ids=_blanks(len(piece))) for piece in queue]
+    last = queue[-1]
+    columns = {
+        name: deque(getattr(piece, name) for piece in queue)
+        for name in ("texts", "ids", "sparse", "Y", "dense", "groups")
+        if getattr(last, name) is not None
+    }
+    labels = next((piece.labels for piece in queue if piece.labels is not None), None)
+    del queue, pieces
+    joined: dict[str, Any] = {"labels": labels}
+    for name in ("texts", "ids"):
+        if name in columns:
+            joined[name] = pa.concat_arrays(columns.pop(name))
+    for name in ("sparse", "Y"):
+        if name in columns:
+            joined[name] = _stack(columns.pop(name), getattr(last, name).shape[1])
+    if "dense" in columns:
+        joined["dense"] = np.concatenate(columns.pop("dense"))
+    if "groups" in columns:
+        joined["groups"] = _concat_groups(list(columns.pop("groups")))
+    return replace(last, **joined)
+
+
+def _unlabelled(piece: Dataset) -> Dataset:
+    empty = ones(np.zeros(len(piece) + 1, np.int64), np.empty(0, np.int32), 0)
+    return replace(piece, Y=empty, labels=piece.labels or LabelIndex())
+
+
+def _blanks(n: int) -> Any:
+    return pa.array([""] * n, pa.large_string())
+
+
+def _concat_groups(parts: list[Groups]) -> Groups:
+    starts = np.cumsum([0, *(part.Y.shape[0] for part in parts)])
+    return Groups(
+        of_row=np.concatenate([part.of_row + start for part, start in zip(parts, starts[:-1], strict=True)]),
+        Y=_stack(deque(part.Y for part in parts), parts[-1].Y.shape[1]),
+        ids=None if parts[0].ids is None else pa.concat_arrays([part.ids for part in parts]),
+    )
+
+
+def _stack(pieces: deque[Any], n_cols: int) -> Any:
+    """Sparse pieces one below the other in new arrays; at no time are both whole copies in memory."""
+    n_rows = sum(piece.shape[0] for piece in pieces)
+    n_entries = sum(piece.nnz for piece in pieces)
+    n_cols = max(n_cols, *(piece.shape[1] for piece in pieces))
+    index_type = np.int32 if max(n_entries, n_cols) < 2**31 else np.int64
+    indptr = np.zeros(n_rows + 1, index_type)
+    indices = np.empty(n_entries, index_type)
+    data = np.empty(n_entries, np.float32)
+    row = entry = 0
+    while pieces:
+        piece = pieces.popleft()
+        indptr[row + 1 : row + 1 + piece.shape[0]] = piece.indptr[1:] + np.int64(entry)
+        indices[entry : entry + piece.nnz] = piece.indices
+        data[entry : entry + piece.nnz] = piece.data
+        row, entry = row + piece.shape[0], entry + piece.nnz
+    return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_cols))
+
+
+def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:
+    moved = sparse.csr_array((Y.data, new_ids[Y.indices].astype(np.int32), Y.indptr), shape=(Y.shape[0], n_labels))
+    moved.sort_indices()
+    return moved
+
+
+def _n_rows(rows: Any) -> int | None:
+    if rows is None:
+        return None
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)

@@ -1,0 +1,22 @@
+"""One file a format. The order is the order of detection: names and marks that cannot be mistaken come first."""
+
+from __future__ import annotations
+
+from labelwood.data.formats import (
+    arrays,
+    attentionxml,
+    delimited,
+    jsonl,
+    parquet,
+    pecos,
+    svmlight,
+    xc_json,
+    xc_split,
+    xc_text,
+)
+from labelwood.data.reading import Format
+
+FORMATS: dict[str, Format] = {
+    module.NAME: module
+    for module in (parquet, pecos, arrays, delimited, attentionxml, xc_json, jsonl, xc_text, xc_split, svmlight)
+}

@@ -1,0 +1,59 @@
+"""AttentionXML's files: ``train_texts.txt`` (or ``train_raw_texts.txt``) with one text a line, and
+``train_labels.txt`` with that text's labels separated by spaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from labelwood.data.catalogue import decode_lines
+from labelwood.data.dataset import Dataset, indicator
+from labelwood.data.reading import Reading
+from labelwood.data.source import Source
+from labelwood.errors import LabelwoodError
+
+NAME = "attentionxml"
+_TEXTS = re.compile(r"(?P<split>.+)_(raw_)?texts\.txt")
+
+
+def detect(source: Source) -> bool:
+    """Whether the name is that of a text file."""
+    return _TEXTS.fullmatch(source.name) is not None
+
+
+def pieces(reading: Reading) -> Iterator[Dataset]:
+    """All rows at once; an empty line is a row without text or without labels."""
+    source = reading.source
+    named = _TEXTS.fullmatch(source.name)
+    beside = source.sibling(f"{named['split']}_labels.txt") if named else None
+    texts = pa.array(decode_lines(source), pa.large_string())
+    if beside is None:
+        yield Dataset(texts=texts)
+        return
+    labels = [line.split() for line in decode_lines(beside)]
+    if len(labels) != len(texts):
+        raise beside.error(f"has {len(labels)} lines where {source} has {len(texts)}; they must belong together")
+    columns = [np.unique(reading.index.add(names)) for names in labels]
+    yield Dataset(texts=texts, Y=indicator(columns, len(reading.index)), labels=reading.index)
+
+
+def write(data: Dataset, path: Path) -> None:
+    """Writes texts to `path` and labels beside it."""
+    from labelwood.data.write import text_output
+
+    named = _TEXTS.fullmatch(path.name)
+    if data.texts is None or data.Y is None or data.labels is None or named is None:
+        raise LabelwoodError("attentionxml needs texts, labels and a file named like train_texts.txt")
+    names = list(data.labels)
+    spaced = next((name for name in names if len(name.split()) != 1), None)
+    if spaced is not None:
+        raise LabelwoodError(f"the label {spaced!r} holds a space, which separates labels in attentionxml; write jsonl instead")
+    with text_output(path) as out:
+        out.writelines(" ".join(text.split()) + "\n" for text in data.texts.to_pylist())
+    with text_output(path.with_name(f"{named['split']}_labels.txt")) as out:
+        for i in range(len(data)):
+            out.write(" ".join(names[j] for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]) + "\n")

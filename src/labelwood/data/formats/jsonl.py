@@ -1,0 +1,188 @@
+"""JSON lines: one record, or one group of rows, a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from labelwood.data.dataset import Dataset
+from labelwood.data.reading import Columns, Reading
+from labelwood.data.records import RowError, to_dataset
+from labelwood.data.source import Block, Source
+from labelwood.errors import LabelwoodError
+
+NAME = "jsonl"
+
+
+def detect(source: Source) -> bool:
+    """Whether the content begins with a JSON object."""
+    return source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
+def pieces(reading: Reading) -> Iterator[Dataset]:
+    """Each block of lines is parsed by Arrow in parallel, with the types its first lines show.
+
+    Where Arrow refuses a block, Python's own parser reads it: it takes what Arrow cannot type, or names the line.
+    """
+    for block in reading.source.blocks():
+        lines = _record_lines(block)
+        if not lines:
+            continue
+        table = _fast_table(block, lines, reading.columns) or _slow_table(block, reading)
+        try:
+            yield to_dataset(table, reading)
+        except RowError as e:
+            raise reading.source.error(e.message, _line_of(block, e.row)) from None
+
+
+def write(data: Dataset, path: Path) -> None:
+    """Writes rows with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
+    from labelwood.data.write import text_output, write_label_texts
+
+    names = [] if data.labels is None else list(data.labels)
+    with text_output(path) as out:
+        for i in range(len(data)):
+            out.write(json.dumps(_record(data, i, names), ensure_ascii=False) + "\n")
+    write_label_texts(data, path)
+
+
+def _record(data: Dataset, i: int, names: list[str]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if data.ids is not None:
+        record["id"] = data.ids[i].as_py()
+    if data.texts is None:
+        raise LabelwoodError("the data has no texts, which jsonl needs; write it as xc or pecos")
+    record["text"] = data.texts[i].as_py()
+    if data.Y is not None:
+        record["labels"] = [names[j] for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]]
+    return record
+
+
+def _record_lines(block: Block) -> int:
+    """How many lines hold a record."""
+    lines = block.data.count(b"\n") + (not block.data.endswith(b"\n"))
+    if b"\n\n" in block.data or b"\n\r" in block.data or block.data[:1].isspace() or b" \n" in block.data:
+        lines = sum(1 for line in block.data.split(b"\n") if line.strip())
+    return lines
+
+
+def _line_of(block: Block, row: int) -> int:
+    """The line number of the block's row-th record."""
+    filled = (i for i, line in enumerate(block.data.split(b"\n")) if line.strip())
+    return block.first_line + next(i for n, i in enumerate(filled) if n == row)
+
+
+def _fast_table(block: Block, n_records: int, columns: Columns) -> Any:
+    schema = _schema(block, columns)
+    if schema is None:
+        return None
+    try:
+        table = pj.read_json(
+            pa.BufferReader(block.data),
+            read_options=pj.ReadOptions(block_size=max(1 << 20, len(block.data) // 4)),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    return table if len(table) == n_records else None
+
+
+def _schema(block: Block, columns: Columns) -> Any:
+    """Types of the wanted columns, from the block's first records; None where they cannot be told."""
+    samples: dict[str, list[Any]] = {}
+    for line in block.data[: 1 << 18].split(b"\n")[:50]:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(record, dict):
+            return None
+        for name, value in record.items():
+            samples.setdefault(name, []).append(value)
+    wanted = [*columns.text, columns.labels, columns.id, columns.rows, columns.dense]
+    fields = []
+    for name in wanted:
+        if name in samples:
+            kind = _type_of(samples[name])
+            if kind is None:
+                return None
+            fields.append(pa.field(name, kind))
+    return pa.schema(fields) if fields else None
+
+
+def _type_of(values: list[Any]) -> Any:
+    try:
+        kind = pa.infer_type(values, from_pandas=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return None
+    return None if _has_null(kind) else kind
+
+
+def _has_null(kind: Any) -> bool:
+    if pa.types.is_list(kind):
+        return _has_null(kind.value_type)
+    if pa.types.is_struct(kind):
+        return any(_has_null(field.type) for field in kind)
+    return bool(pa.types.is_null(kind))
+
+
+def _slow_table(block: Block, reading: Reading) -> Any:
+    columns = reading.columns
+    wanted = {*columns.text, columns.labels, columns.id, columns.rows, columns.dense}
+    records: list[dict[str, Any]] = []
+    for i, line in enumerate(block.data.split(b"\n")):
+        if line.strip():
+            record = _parsed(line, reading.source, block.first_line + i)
+            records.append({name: value for name, value in record.items() if name in wanted})
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return pa.table({name: _array(records, name, block, reading) for name in names}) if names else _no_columns(records)
+
+
+def _no_columns(records: list[dict[str, Any]]) -> Any:
+    return pa.table({"": pa.nulls(len(records))})
+
+
+def _parsed(line: bytes, source: Source, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode())
+    except UnicodeDecodeError:
+        raise source.error("is not UTF-8 text; convert the file to UTF-8", number) from None
+    except (ValueError, RecursionError) as e:
+        raise source.error(f"is not JSON ({e}); write one object a line", number) from None
+    if not isinstance(record, dict):
+        raise source.error('is not a JSON object; write one like {"text": "…", "labels": ["…"]} a line', number)
+    return record
+
+
+def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Reading) -> Any:
+    values = [record.get(name) for record in records]
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        kind = _first_kind(values)
+        for row, value in enumerate(values):
+            if value is not None and not _fits(value, kind):
+                shown = json.dumps(value, ensure_ascii=True)[:40]
+                raise reading.source.error(
+                    f"{name!r} is {shown} where other lines have another kind of value; write all of them alike",
+                    _line_of(block, row),
+                ) from None
+        raise reading.source.error(f"{name!r} holds values that cannot be read; write strings", block.first_line) from None
+
+
+def _first_kind(values: list[Any]) -> Any:
+    return next((kind for v in values if v is not None and (kind := _type_of([v])) is not None), None)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        return False
+    return True

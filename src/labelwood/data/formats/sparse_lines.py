@@ -1,0 +1,130 @@
+"""What the formats made of lines of ``index:value`` pairs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from labelwood import _native
+from labelwood.data.dataset import Dataset, ones
+from labelwood.data.reading import MAX_LABELS, Reading
+from labelwood.data.source import Block, Source
+from labelwood.errors import NativeLineError
+from labelwood.inputs import from_scipy, thread_count
+from labelwood.labels.index import LabelIndex
+
+_MAX_COLUMNS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Header:
+    """The counts in a file's first line, the number of rows first."""
+
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, source: Source, meaning: str) -> Header:
+        """Reads the first line; `meaning` names its counts."""
+        first = source.head.split(b"\n", 1)[0].decode("ascii", "replace")
+        words = first.removeprefix("\ufffd\ufffd\ufffd").split()
+        wanted = len(meaning.split())
+        if len(words) != wanted or not all(w.lstrip("-").isdigit() for w in words):
+            raise source.error(f"the header {first[:40]!r} is not {wanted} counts; write it as: {meaning}", 1)
+        numbers = tuple(int(word) for word in words)
+        if any(n < 0 for n in numbers):
+            raise source.error(f"the header {first[:40]!r} has a negative count; write it as: {meaning}", 1)
+        if any(n > _MAX_COLUMNS for n in numbers[1:]):
+            raise source.error(f"the header {first[:40]!r} has a count above {_MAX_COLUMNS}; write it as: {meaning}", 1)
+        return cls(numbers)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows must follow."""
+        return self.numbers[0]
+
+
+def numbered_labels(reading: Reading, n_labels: int) -> None:
+    """Gives `n_labels` labels their ids: with the catalogue's names, or named after the ids."""
+    if n_labels > MAX_LABELS:
+        raise reading.source.error(f"the header says {n_labels} labels; at most {MAX_LABELS} are possible", 1)
+    if reading.catalogue is None:
+        reading.index = LabelIndex.numbered(n_labels)
+    elif len(reading.index) != n_labels:
+        raise reading.source.error(
+            f"the header says {n_labels} labels but {reading.catalogue} names {len(reading.index)}; "
+            "mend the one that is wrong",
+            1,
+        )
+
+
+def sparse_pieces(
+    reading: Reading, header: Header | None, *, with_labels: bool, svmlight: bool = False
+) -> Iterator[Dataset]:
+    """Blocks of lines as datasets: sparse features and, `with_labels`, Y. The header is passed over and obeyed."""
+    source = reading.source
+    n_features = -1 if header is None else header.numbers[1]
+    n_labels = len(reading.index) if header is not None else MAX_LABELS
+    n_rows = 0
+    for block in source.blocks():
+        data, first_line = _without_header(block) if header is not None and block.first_line == 1 else block
+        try:
+            labels, label_cols, features, feature_cols = _native.read_sparse_text(
+                data, with_labels, svmlight, n_labels, n_features, thread_count(None)
+            )
+        except NativeLineError as e:
+            raise source.error(e.message, first_line + e.line) from None
+        X = _csr(features, n_features if header is not None else feature_cols)
+        Y = ones(labels[0], labels[1], n_labels if header is not None else label_cols)
+        if header is not None:
+            X, Y = (_cut_blank_end(m, header.n_rows - n_rows, features[0]) for m in (X, Y))
+        n_rows += X.shape[0]
+        yield Dataset(sparse=X, Y=Y if with_labels else None, labels=reading.index if with_labels else None)
+    if header is not None and n_rows != header.n_rows:
+        raise source.error(
+            f"the header says {header.n_rows} rows but {n_rows} follow; the file is cut off or the header is wrong", 1
+        )
+
+
+def _without_header(block: Block) -> Block:
+    _, newline, rest = block.data.partition(b"\n")
+    return Block(rest, 2)
+
+
+def _csr(arrays: Any, n_cols: int) -> Any:
+    indptr, indices, values = arrays
+    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
+
+
+def _cut_blank_end(matrix: Any, n_rows: int, indptr: Any) -> Any:
+    """Without empty lines at the end that the header does not count."""
+    return matrix[:n_rows] if 0 <= n_rows < matrix.shape[0] and indptr[n_rows] == indptr[-1] else matrix
+
+
+def whole_matrix(source: Source) -> Any:
+    """A matrix file with a header ``rows columns``, read whole."""
+    from labelwood.data.dataset import concat
+
+    header = Header.of(source, "rows columns")
+    data = concat(sparse_pieces(Reading(source), header, with_labels=False))
+    return data.sparse if data.sparse is not None else sparse.csr_array(header.numbers, dtype=np.float32)
+
+
+def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
+    """Writes rows as text, in parallel; without `Y`, features only."""
+    from labelwood.data.write import binary_output
+
+    features = from_scipy(X)
+    no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
+    with binary_output(path) as out:
+        if header is not None:
+            out.write(f"{header}\n".encode())
+        step = 1 << 16
+        for start in range(0, features.n_rows, step):
+            part = from_scipy(X[start : start + step])
+            labels = no_rows if Y is None else from_scipy(Y[start : start + step])[:2]
+            out.write(_native.write_sparse_text(*labels, *part[:3], thread_count(None)))

@@ -1,0 +1,46 @@
+"""The Extreme Classification Repository's text format, as first published: a header ``rows features labels``, then
+one row a line, ``l1,l2 f:v f:v …``; a line that begins with a space has no labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from labelwood.data.dataset import Dataset
+from labelwood.data.formats.sparse_lines import Header, numbered_labels, sparse_pieces, write_lines
+from labelwood.data.reading import Reading
+from labelwood.data.source import Source
+from labelwood.errors import LabelwoodError
+
+NAME = "xc"
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*-?\d+[ \t]+-?\d+[ \t]+-?\d+[ \t\r]*(\n|$)")
+
+
+def detect(source: Source) -> bool:
+    """Whether the first line is three whole numbers."""
+    return _HEADER.match(source.head) is not None
+
+
+def pieces(reading: Reading) -> Iterator[Dataset]:
+    """Rows in blocks of lines, parsed natively and in parallel."""
+    header = Header.of(reading.source, "rows features labels")
+    numbered_labels(reading, header.numbers[2])
+    yield from sparse_pieces(reading, header, with_labels=True)
+
+
+def write(data: Dataset, path: Path) -> None:
+    """Writes features and label ids; names go to ``label_names.txt`` beside it unless they are the ids."""
+    if data.sparse is None or data.Y is None:
+        raise LabelwoodError("xc needs sparse features and labels, which this data does not have; train on texts directly")
+    write_lines(path, f"{len(data)} {data.sparse.shape[1]} {data.n_labels}", data.Y, data.sparse)
+    _write_names(data, path)
+
+
+def _write_names(data: Dataset, path: Path) -> None:
+    from labelwood.data.write import text_output
+    from labelwood.labels.index import LabelIndex
+
+    if data.labels is not None and data.labels != LabelIndex.numbered(len(data.labels)):
+        with text_output(path.with_name("label_names.txt")) as out:
+            out.writelines(name.replace("\n", " ") + "\n" for name in data.labels)

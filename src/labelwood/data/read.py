@@ -1,0 +1,177 @@
+"""Reading: finds the files, tells the format, joins the pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from labelwood.data.catalogue import find_catalogue, read_catalogue
+from labelwood.data.dataset import Dataset, concat
+from labelwood.data.formats import FORMATS
+from labelwood.data.reading import Columns, Format, Reading
+from labelwood.data.source import COMPRESSIONS, Source, plain_name
+from labelwood.errors import InputError, ParameterError
+
+_SHORT = {"train": "trn", "test": "tst"}
+# Main files of a folder, in the order they are looked for; {s} is the split, {t} its short form.
+_MAIN_FILES = (
+    "{t}_X_Xf.txt",
+    "{t}.json",
+    "X.{t}.npz",
+    "{s}_raw_texts.txt",
+    "{s}_texts.txt",
+    "{s}.jsonl",
+    "{s}.parquet",
+    "{s}.csv",
+    "{s}.tsv",
+    "{s}.svm",
+    "{s}.txt",
+)
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    split: str = "train",
+    columns: Columns | None = None,
+    label_file: str | PathLike[str] | None = None,
+    filter_file: str | PathLike[str] | None = None,
+) -> Dataset:
+    """Reads a file, or the `split` of a folder, in any format of the field.
+
+    The format is told by content and name, compressed or not. A ``labels.jsonl`` or ``label_names.txt`` beside the
+    file names the labels (or `label_file`), and ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row
+    and label that no prediction may count (or `filter_file`).
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.jsonl"
+        >>> _ = path.write_text('{"text": "a dog", "labels": ["animal", "pet"]}')
+        >>> read(path).describe()["labels"]
+        2
+    """
+    reading, kind = _open(path, format, split, columns, label_file)
+    data = concat(kind.pieces(reading))
+    return replace(data, label_texts=_label_texts(reading, data), filters=_filters(reading, data, filter_file))
+
+
+def read_batches(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    split: str = "train",
+    columns: Columns | None = None,
+    label_file: str | PathLike[str] | None = None,
+) -> Iterator[Dataset]:
+    """The same rows piece by piece, for data larger than memory. The label index grows from piece to piece.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.jsonl"
+        >>> _ = path.write_text('{"text": "a dog"}')
+        >>> [len(piece) for piece in read_batches(path)]
+        [1]
+    """
+    reading, kind = _open(path, format, split, columns, label_file)
+    yield from kind.pieces(reading)
+
+
+def detect_format(source: Source) -> str:
+    """The name of the first format that recognises the file."""
+    if not source.head:
+        raise source.error("is empty; give a file with at least one row")
+    for name, kind in FORMATS.items():
+        if kind.detect(source):
+            return name
+    raise source.error(f"its format is not one Labelwood knows; name it with --format: {', '.join(FORMATS)}")
+
+
+def _open(
+    path: str | PathLike[str],
+    format_name: str | None,
+    split: str,
+    columns: Columns | None,
+    label_file: str | PathLike[str] | None,
+) -> tuple[Reading, Format]:
+    source = Source(_main_file(Path(path), split))
+    name = format_name or detect_format(source)
+    if name not in FORMATS:
+        raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
+    reading = Reading(source, columns or Columns(), split)
+    catalogue = find_catalogue(source) if label_file is None else read_catalogue(Source(label_file))
+    if catalogue is not None:
+        reading.index, reading.label_texts, reading.catalogue = catalogue
+    return reading, FORMATS[name]
+
+
+def _main_file(path: Path, split: str) -> Path:
+    if not path.is_dir():
+        return path
+    wanted = [name.format(s=split, t=_SHORT.get(split, split)) for name in _MAIN_FILES]
+    files = {plain_name(file): file for file in sorted(path.iterdir()) if file.is_file()}
+    for name in wanted:
+        if name in files:
+            return files[name]
+    ending = re.compile(rf".*[_.-]({split}|{_SHORT.get(split, split)})\.(txt|jsonl|csv|tsv|parquet|svm)")
+    matches = [file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")]
+    if len(matches) == 1:
+        return matches[0]
+    raise InputError(f"the folder holds no data of the split {split!r} that can be told; name the file", path)
+
+
+def _label_texts(reading: Reading, data: Dataset) -> Any:
+    if reading.label_texts is None or data.labels is None:
+        return None
+    missing = len(data.labels) - len(reading.label_texts)
+    return pa.concat_arrays([reading.label_texts, pa.array([""] * missing, pa.large_string())])
+
+
+def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
+    if given is not None:
+        return read_filter(Source(given), len(data), data.n_labels)
+    if data.Y is None:
+        return None
+    split = next((long for long, short in _SHORT.items() if re.match(rf"(.*[_.-])?({long}|{short})\b", reading.source.name.replace("_", "."))), None)
+    if split is None:
+        return None
+    beside = reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
+    return None if beside is None else read_filter(beside, len(data), data.n_labels)
+
+
+def read_filter(source: Source, n_rows: int, n_labels: int) -> NDArray[np.int64]:
+    """Pairs "row label", one a line, that no prediction may count."""
+    pairs: list[NDArray[np.int64]] = []
+    for data, first_line in source.blocks():
+        lines = data.split(b"\n")
+        try:
+            numbers = np.array([line.split() for line in lines if line.strip()], np.int64).reshape(-1, 2)
+            valid = bool(((numbers >= 0) & (numbers < (n_rows, n_labels))).all())
+        except (ValueError, OverflowError):
+            valid = False
+        if not valid:
+            raise _bad_pair(source, lines, first_line, n_rows, n_labels)
+        pairs.append(numbers)
+    return np.concatenate([*pairs, np.empty((0, 2), np.int64)])
+
+
+def _bad_pair(source: Source, lines: list[bytes], first_line: int, n_rows: int, n_labels: int) -> InputError:
+    for i, line in enumerate(lines):
+        words = line.split()
+        whole = len(words) == 2 and all(re.fullmatch(rb"\d{1,18}", word) for word in words)
+        if words and not (whole and int(words[0]) < n_rows and int(words[1]) < n_labels):
+            return source.error(
+                f"is not a row below {n_rows} and a label below {n_labels}; write the pair as: 0 17", first_line + i
+            )
+    return source.error("does not hold pairs of row and label; write one pair a line")
+
+
+__all__ = ["COMPRESSIONS", "read", "read_batches", "read_filter"]

@@ -1,0 +1,58 @@
+"""What every format's reader is handed, and what it must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from labelwood.data.dataset import Dataset
+from labelwood.data.source import Source
+from labelwood.labels.index import LabelIndex
+
+MAX_LABELS = 100_000_000  # a header or an id beyond this is taken for damage, not for data
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a record hold what.
+
+    Example:
+        >>> Columns(text=("title", "abstract"), labels="subjects").id
+        'id'
+    """
+
+    text: tuple[str, ...] = ("text",)  # several are joined by a space
+    labels: str = "labels"
+    id: str = "id"
+    rows: str = "rows"  # the rows of a group, in grouped records
+    dense: str | None = None
+    label_separator: str = ";"  # between label names that share one string
+
+
+@dataclass
+class Reading:
+    """One file being read: where from, which columns, and the labels met so far."""
+
+    source: Source
+    columns: Columns = field(default_factory=Columns)
+    split: str = "train"  # for files that hold several
+    index: LabelIndex = field(default_factory=LabelIndex)
+    label_texts: Any = None  # Arrow array for the first labels of `index`, where a catalogue gives them
+    catalogue: Source | None = None  # the file that describes the labels
+
+
+class Format(Protocol):
+    """A module in `labelwood.data.formats`."""
+
+    NAME: str
+
+    def detect(self, source: Source) -> bool:
+        """Whether the file looks like this format."""
+
+    def pieces(self, reading: Reading) -> Iterator[Dataset]:
+        """The file's rows in pieces that fit into memory; all share `reading.index`."""
+
+    def write(self, data: Dataset, path: Path) -> None:
+        """Writes the dataset; the main file is `path`."""

@@ -1,0 +1,108 @@
+"""Label names and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from labelwood.errors import LabelwoodError
+
+
+class LabelIndex(Sequence[str]):
+    """Names of labels; a name's id is its place. Append-only, so an id once given stays.
+
+    Names live in an Arrow array, which can be mapped from a file: ten million of them cost nothing until a name is
+    looked up, and then one dictionary.
+
+    Example:
+        >>> labels = LabelIndex(["animal", "plant"])
+        >>> labels.add(["plant", "stone"]).tolist()
+        [1, 2]
+        >>> labels[2], labels.ids(["stone", "cloud"]).tolist()
+        ('stone', [2, -1])
+    """
+
+    def __init__(self, names: Iterable[str] | Any = ()) -> None:
+        if isinstance(names, pa.Array):
+            self._stored = names.cast(pa.large_string())
+        else:
+            self._stored = pa.array(list(names), pa.large_string())
+        self._added: list[str] = []
+        self._id_of: dict[str, int] | None = None
+        if self._stored.null_count:
+            raise LabelwoodError("a label name is missing: every label needs a name")
+
+    @classmethod
+    def numbered(cls, n_labels: int) -> LabelIndex:
+        """Labels named after their ids, for data that has no names.
+
+        Example:
+            >>> list(LabelIndex.numbered(3))
+            ['0', '1', '2']
+        """
+        return cls(pa.array(np.arange(n_labels)).cast(pa.large_string()))
+
+    def __len__(self) -> int:
+        return len(self._stored) + len(self._added)
+
+    @overload
+    def __getitem__(self, label: int) -> str: ...
+    @overload
+    def __getitem__(self, label: slice) -> list[str]: ...
+    def __getitem__(self, label: int | slice) -> str | list[str]:
+        if isinstance(label, slice):
+            return [self[i] for i in range(*label.indices(len(self)))]
+        if label < 0 or label >= len(self):
+            raise IndexError(f"label {label} of {len(self)}")
+        stored = len(self._stored)
+        return str(self._stored[label].as_py()) if label < stored else self._added[label - stored]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._stored.to_pylist()
+        yield from self._added
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelIndex) and bool(self.to_arrow().equals(other.to_arrow()))
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(name) for name in self[:3])
+        return f"LabelIndex([{shown}{', …' if len(self) > 3 else ''}], {len(self)} labels)"
+
+    def to_arrow(self) -> Any:
+        """All names as one Arrow `large_string` array."""
+        if self._added:
+            self._stored = pa.concat_arrays([self._stored, pa.array(self._added, pa.large_string())])
+            self._added = []
+        return self._stored
+
+    def ids(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """The names' ids; −1 for a name that is not here."""
+        id_of = self._lookup()
+        return np.fromiter((id_of.get(name, -1) for name in names), np.int64)
+
+    def add(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """The names' ids; a name that is not here yet gets the next one."""
+        id_of = self._lookup()
+        ids = []
+        for name in names:
+            label = id_of.get(name)
+            if label is None:
+                if not name:
+                    raise LabelwoodError("a label name is empty: every label needs a name")
+                label = id_of[name] = len(id_of)
+                self._added.append(name)
+            ids.append(label)
+        return np.array(ids, np.int64)
+
+    def _lookup(self) -> dict[str, int]:
+        if self._id_of is None:
+            self._id_of = {name: label for label, name in enumerate(self)}
+            if len(self._id_of) < len(self):
+                raise LabelwoodError("two labels have the same name: give every label a name of its own")
+        return self._id_of

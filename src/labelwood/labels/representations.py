@@ -1,0 +1,49 @@
+"""Vectors for labels, made from the rows that have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood import _native
+from labelwood.inputs import Floats, Sparse, as_features, as_labels, thread_count
+
+
+def pifa(X: Any, Y: Any, *, n_threads: int | None = None) -> Any:
+    """Positive instance feature aggregation: a label's vector is the sum of its rows, scaled to unit length.
+
+    Returns labels × features, sparse for sparse `X` and dense for dense. A label without rows gets zeros.
+
+    Example:
+        >>> pifa([[3.0, 0.0], [0.0, 4.0]], [[1, 0], [1, 0]]).round(2)
+        array([[0.6, 0.8],
+               [0. , 0. ]], dtype=float32)
+    """
+    features = as_features(X)
+    n_rows = features.n_rows if isinstance(features, Sparse) else len(features)
+    result = label_vectors(features, as_labels(Y, n_rows), thread_count(n_threads))
+    return result.to_scipy() if isinstance(result, Sparse) else result
+
+
+def label_vectors(X: Sparse | Floats, Y: Sparse, n_threads: int) -> Sparse | Floats:
+    """`pifa` for input that is checked already."""
+    members = members_of(Y)
+    if isinstance(X, Sparse):
+        indptr, indices, values = _native.sparse_centroids(*X, *members, Y.n_rows, n_threads)
+        return Sparse(indptr, indices, values, X.n_cols)
+    vectors: Floats = _native.dense_centroids(X, *members, Y.n_rows, n_threads)
+    return vectors
+
+
+def members_of(Y: Sparse) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The rows of each label, ascending, as a row pointer and indices.
+
+    Example:
+        >>> members_of(as_labels([[1, 0], [1, 1]], 2))[1]
+        array([0, 1, 1], dtype=int32)
+    """
+    columns = sparse.csc_array(Y.to_scipy())
+    return columns.indptr.astype(np.int64), columns.indices.astype(np.int32)

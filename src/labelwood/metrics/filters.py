@@ -1,0 +1,89 @@
+"""Pairs (row, label) that must not be predicted, such as a document that would be tagged with itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.base import TopK
+from labelwood.errors import LabelwoodError
+
+
+def apply_filter(top: TopK, pairs: Any) -> TopK:
+    """The predictions without those in `pairs`, an n × 2 array of (row, label); later ones move up.
+
+    The width stays, and rows are padded with id −1 and score −inf. Retrieve k + `extra_candidates` first, so
+    that k are left.
+
+    Example:
+        >>> top = TopK(ids=np.array([[4, 7, 2]]), scores=np.array([[0.9, 0.5, 0.1]]))
+        >>> apply_filter(top, [(0, 4)])
+        TopK(ids=array([[ 7,  2, -1]]), scores=array([[ 0.5,  0.1, -inf]]))
+    """
+    keys = _keys(pairs, len(top))
+    dropped = _among(keys, _key(np.arange(len(top))[:, None], top.ids)) | (top.ids < 0)
+    order = np.argsort(dropped, axis=1, kind="stable")
+    gone = np.take_along_axis(dropped, order, axis=1)
+    ids = np.take_along_axis(top.ids, order, axis=1)
+    scores = np.take_along_axis(top.scores, order, axis=1)
+    ids[gone] = -1
+    scores[gone] = -np.inf
+    return TopK(ids, scores)
+
+
+def extra_candidates(pairs: Any, n_rows: int) -> int:
+    """How many predictions a filter can take from a row at most: retrieve so many more than k.
+
+    Example:
+        >>> extra_candidates([(0, 4), (0, 5), (1, 4)], n_rows=2)
+        2
+    """
+    rows = _keys(pairs, n_rows) >> 32
+    return int(np.bincount(rows).max(initial=0))
+
+
+def shortened_row(before: TopK, after: TopK, k: int) -> int | None:
+    """The first row that had no padding and that a filter has left with fewer than `k` labels.
+
+    Example:
+        >>> before = TopK(ids=np.array([[4, 7]]), scores=np.array([[0.9, 0.5]]))
+        >>> shortened_row(before, apply_filter(before, [(0, 4)]), k=2)
+        0
+    """
+    short = (before.ids >= 0).all(axis=1) & (after.ids[:, k - 1] < 0)
+    return int(short.argmax()) if short.any() else None
+
+
+def _key(rows: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Row and label in one number. Padding gives the key of no pair, because pairs are not negative."""
+    return rows.astype(np.int64) << 32 | (labels.astype(np.int64) & 0xFFFFFFFF)
+
+
+def _among(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Like np.isin, which is slower because it does not know that the keys are sorted."""
+    ended = np.append(keys, -1)  # what is beyond the last key is found here, and equals nothing
+    found: NDArray[np.bool_] = ended[np.searchsorted(keys, wanted)] == wanted
+    return found
+
+
+def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    """The distinct pairs as sorted keys."""
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise LabelwoodError(
+            f"filters have shape {array.shape} and dtype {array.dtype}: "
+            "pass pairs (row, label) of whole numbers, n × 2"
+        )
+    if array.min() < 0 or array[:, 1].max() > np.iinfo(np.int32).max:
+        raise LabelwoodError(
+            "filters contain a negative or too large number: count rows and labels from zero"
+        )
+    if array[:, 0].max() >= n_rows:
+        raise LabelwoodError(
+            f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
+        )
+    return np.unique(_key(array[:, 0], array[:, 1]))

@@ -1,0 +1,137 @@
+"""Predictions and true labels as the native pass over rows reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood import _native
+from labelwood.base import TopK
+from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
+from labelwood.labels.propensities import InversePropensities
+
+
+def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
+    """A `TopK` at least `k` wide from a `TopK`, or from a sparse rows × labels matrix of scores.
+
+    Of a matrix, the `k` highest stored entries of each row are taken, equal scores by ascending id; an entry
+    that is stored counts even if it is zero. Scores are compared as float32, which is what models return.
+
+    Example:
+        >>> ranked(sparse.csr_array([[0.5, 0.0, 0.9]]), k=3).ids
+        array([[ 2,  0, -1]], dtype=int32)
+    """
+    if sparse.issparse(top):
+        return _best_scores(top, k, n_threads)
+    if not isinstance(top, TopK):
+        raise LabelwoodError(
+            f"predictions are a {type(top).__name__} and should be a TopK or a scipy sparse matrix of scores:"
+            " pass what predict_topk returns"
+        )
+    ids = _checked_ids(top.ids)
+    if ids.shape[1] < k:
+        raise LabelwoodError(
+            f"the predictions hold {ids.shape[1]} labels a row and k is {k}: predict with a larger k"
+        )
+    return TopK(ids, top.scores)
+
+
+def truth(Y: Any, n_rows: int) -> Sparse:
+    """The true labels of `n_rows` predicted rows.
+
+    Example:
+        >>> truth([[0, 1], [1, 1]], n_rows=2).indices
+        array([1, 0, 1], dtype=int32)
+    """
+    shape = np.shape(Y)
+    if len(shape) == 2 and shape[0] != n_rows:
+        raise LabelwoodError(
+            f"the predictions have {n_rows} rows and Y has {shape[0]}: "
+            "pass the Y of the rows that were predicted"
+        )
+    if n_rows == 0:
+        raise LabelwoodError("the predictions have no rows: there is nothing to evaluate")
+    return as_labels(Y, n_rows)
+
+
+def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
+    """Inverse propensities for `n_labels` labels; those never seen in training get the one of frequency zero.
+
+    Example:
+        >>> gains(InversePropensities(np.array([2.0]), unseen=5.0), n_labels=2)
+        array([2., 5.])
+    """
+    if inv_propensity is None:
+        return np.zeros(0)
+    if isinstance(inv_propensity, InversePropensities):
+        values = inv_propensity.for_labels(n_labels)
+    else:
+        values = np.asarray(inv_propensity, np.float64)
+    if values.ndim != 1 or len(values) < n_labels:
+        raise LabelwoodError(
+            f"inv_propensity has shape {values.shape} and Y has {n_labels} labels: pass what "
+            "inverse_propensities returns, which also knows the value of labels that training has not seen"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise LabelwoodError(
+            "inv_propensity contains a negative or non-finite number: make it with inverse_propensities"
+        )
+    return np.ascontiguousarray(values[:n_labels])
+
+
+def collect(
+    top: TopK,
+    labels: Sparse,
+    ks: list[int],
+    gain: NDArray[np.float64],
+    *,
+    count_labels: bool,
+    n_threads: int | None,
+) -> dict[str, Any]:
+    """The native pass: sums for each of the ascending `ks`, and counts for each label if asked for.
+
+    Example:
+        >>> top = TopK(np.array([[1]], np.int32), np.array([[0.5]], np.float32))
+        >>> collect(top, truth([[0, 1]], 1), [1], np.zeros(0), count_labels=False, n_threads=1)["correct"]
+        [1]
+    """
+    sums: dict[str, Any] = _native.rank_predictions(
+        top.ids, *labels, np.array(ks, np.int32), gain, count_labels, thread_count(n_threads)
+    )
+    return sums
+
+
+def check_k(k: Any) -> int:
+    """A k that can be used, or an error.
+
+    Example:
+        >>> check_k(np.int64(5))
+        5
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.iinfo(np.int32).max:
+        raise ParameterError(f"k must be a whole number of at least 1, not {k!r}")
+    return int(k)
+
+
+def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
+    with np.errstate(over="ignore"):  # a score beyond float32's range is infinite, which still has its place
+        scores = from_scipy(matrix)
+    if np.isnan(scores.values).any():
+        raise LabelwoodError("the matrix of scores contains NaN: replace or remove those values first")
+    return TopK(*_native.best_entries(*scores, k, thread_count(n_threads)))
+
+
+def _checked_ids(ids: Any) -> NDArray[np.int32]:
+    ids = np.asarray(ids)
+    if ids.ndim != 2 or ids.dtype.kind not in "iu":
+        raise LabelwoodError(
+            f"ids have shape {ids.shape} and dtype {ids.dtype}: pass whole numbers, rows × k"
+        )
+    limits = np.iinfo(np.int32)
+    if ids.dtype != np.int32 and ids.size and not limits.min <= ids.min() <= ids.max() <= limits.max:
+        raise LabelwoodError(f"ids reach from {ids.min()} to {ids.max()}: label ids are at most {limits.max}")
+    return np.ascontiguousarray(ids, np.int32)

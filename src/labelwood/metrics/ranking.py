@@ -1,0 +1,149 @@
+"""Ranking metrics at k, in percent, as papers on extreme classification report them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from scipy import sparse
+
+from labelwood.base import TopK
+from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.inputs import Sparse
+from labelwood.metrics.filters import apply_filter, extra_candidates, shortened_row
+from labelwood.metrics.predictions import check_k, collect, gains, ranked, truth
+
+METRICS = ("P", "nDCG", "PSP", "PSnDCG", "R", "coverage", "microF1", "macroF1")
+_PROPENSITY_SCORED = frozenset({"PSP", "PSnDCG"})
+_OVER_LABELS = frozenset({"coverage", "macroF1"})
+
+
+def evaluate(
+    top: Any,
+    Y: Any,
+    *,
+    ks: Sequence[int] = (1, 3, 5),
+    metrics: Iterable[str] | None = None,
+    inv_propensity: Any = None,
+    filters: Any = None,
+    n_threads: int | None = None,
+) -> dict[str, float]:
+    """Ranking metrics in percent, keyed like ``"P@1"``: metric by metric as below, each by ascending k.
+
+    Let y be the true labels of a row, and its hits those of its first k predictions that are in y:
+
+    - ``P``: hits / k, mean over rows. Always divided by k, even where a row has fewer labels or predictions.
+    - ``nDCG``: Σ 1 / log2(position + 1) over the hits, divided by the same sum over the positions from 1 to
+      the smaller of k and the size of y; mean over rows.
+    - ``PSP``: Σ inverse propensity of the hits, divided by the same sum for the best k labels of y. Both sums
+      are over all rows: a ratio of means, not a mean of ratios.
+    - ``PSnDCG``: nDCG with inverse propensities as gains, its mean divided by the mean of the best possible
+      one.
+    - ``R``: hits / size of y, mean over rows.
+    - ``coverage``: of the labels that occur in Y, the share that is a hit in at least one row.
+    - ``microF1``: 2 hits / (predictions + true labels), each summed over all rows.
+    - ``macroF1``: 2 hits / (predictions + true labels) of each label, mean over the labels that occur in Y or
+      are predicted in the first k of a row. Labels with neither are left out.
+
+    A row without true labels counts as zero in every mean. A label that a row repeats is a hit the first time
+    only.
+
+    Args:
+        top: a `TopK`, or a scipy sparse rows × labels matrix of scores. Of a matrix, the highest stored
+            entries of each row are taken, equal scores by ascending id; a stored zero is a candidate like any
+            other.
+        Y: rows × labels, sparse or dense; any entry other than zero is a true label. It may have more columns
+            than training had labels: those count as misses. Predicted ids beyond its last column are wrong.
+        ks: the numbers of predictions to look at.
+        metrics: which of `METRICS`; all by default, PSP and PSnDCG only if `inv_propensity` is given.
+        inv_propensity: what `labelwood.labels.inverse_propensities` returns, which gives labels that training
+            has not seen the value of frequency zero; or an array with a value for each column of Y.
+        filters: n × 2 pairs (row, label) that are dropped from the predictions before the first k are taken;
+            Y stays as it is. Predict with k + `extra_candidates(filters, n_rows)`, so that enough are left.
+        n_threads: threads to use, by default one for each core. Any number gives the same bytes.
+
+    Example:
+        >>> import numpy as np
+        >>> top = TopK(ids=np.array([[2, 0], [1, -1]]), scores=np.array([[0.9, 0.4], [0.7, -np.inf]]))
+        >>> Y = [[1, 0, 1], [1, 0, 0]]
+        >>> evaluate(top, Y, ks=(1, 2), metrics=("P", "R"))
+        {'P@1': 50.0, 'P@2': 50.0, 'R@1': 25.0, 'R@2': 50.0}
+    """
+    ks = _checked_ks(ks)
+    names = _chosen(metrics, inv_propensity)
+    best = _ranked_and_filtered(top, max(ks), filters, n_threads)
+    labels = truth(Y, len(best))
+    gain = gains(inv_propensity if _PROPENSITY_SCORED & set(names) else None, labels.n_cols)
+    sums = collect(best, labels, ks, gain, count_labels=bool(_OVER_LABELS & set(names)), n_threads=n_threads)
+    return {
+        f"{name}@{k}": 100 * _FORMULAS[name](_At(sums, ks, i, labels))
+        for name in names
+        for i, k in enumerate(ks)
+    }
+
+
+class _At:
+    """The sums at one k by name."""
+
+    def __init__(self, sums: dict[str, Any], ks: list[int], i: int, labels: Sparse) -> None:
+        self._sums = sums
+        self._i = i
+        self.k = ks[i]
+        self.n = labels.n_rows
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._sums[name]
+        return value[self._i] if isinstance(value, list) else value
+
+
+_FORMULAS: dict[str, Callable[[_At], float]] = {
+    "P": lambda at: at.correct / (at.n * at.k),
+    "nDCG": lambda at: at.ndcg / at.n,
+    "PSP": lambda at: _share(at.gain, at.best_gain),
+    "PSnDCG": lambda at: _share(at.psndcg, at.best_psndcg),
+    "R": lambda at: at.recall / at.n,
+    "coverage": lambda at: _share(at.covered, at.n_occurring),
+    "microF1": lambda at: _share(2 * at.correct, at.predicted + at.n_true),
+    "macroF1": lambda at: _share(at.f1, at.in_use),
+}
+
+
+def _share(part: float, whole: float) -> float:
+    """Nothing out of nothing is zero: Y has no labels at all."""
+    return part / whole if whole else 0.0
+
+
+def _checked_ks(ks: Sequence[int]) -> list[int]:
+    checked = sorted({check_k(k) for k in ks})
+    if not checked:
+        raise ParameterError("ks is empty: give at least one k, such as ks=(1, 3, 5)")
+    return checked
+
+
+def _chosen(metrics: Iterable[str] | None, inv_propensity: Any) -> list[str]:
+    if metrics is None:
+        return [name for name in METRICS if inv_propensity is not None or name not in _PROPENSITY_SCORED]
+    wanted = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in wanted:
+        if name not in METRICS:
+            raise ParameterError(f"there is no metric {name!r}: choose from {', '.join(METRICS)}")
+        if name in _PROPENSITY_SCORED and inv_propensity is None:
+            raise ParameterError(
+                f"{name} needs inv_propensity: pass what labelwood.labels.inverse_propensities returns"
+            )
+    return [name for name in METRICS if name in wanted]
+
+
+def _ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:
+    if filters is None:
+        return ranked(top, k, n_threads)
+    extra = extra_candidates(filters, top.shape[0]) if sparse.issparse(top) else 0
+    best = ranked(top, k + extra, n_threads)
+    kept = apply_filter(best, filters)
+    short = shortened_row(best, kept, k)
+    if short is not None:
+        raise LabelwoodError(
+            f"row {short} has fewer than {k} predictions left after the filter: predict with "
+            f"k={k + extra_candidates(filters, len(best))}, that is k + extra_candidates(filters, n_rows)"
+        )
+    return kept

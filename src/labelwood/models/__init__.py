@@ -1,0 +1,55 @@
+"""Models, one a file. `MODELS` names them for the command line and for saved models."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from labelwood.errors import ModelError, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.base import Model
+
+MODELS = {
+    "centroid": "labelwood.models.centroid:CentroidClassifier",
+}
+
+
+def model_class(name: str) -> type[Model]:
+    """The class behind a name.
+
+    Example:
+        >>> model_class("centroid").__name__
+        'CentroidClassifier'
+    """
+    if name not in MODELS:
+        raise ParameterError(f"there is no model {name!r}; there are: {', '.join(MODELS)}")
+    module, _, attribute = MODELS[name].partition(":")
+    cls: type[Model] = getattr(import_module(module), attribute)
+    return cls
+
+
+def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
+    """Loads a saved model: a `TextClassifier`, or the `Model` that was saved.
+
+    By default every byte and every invariant is checked, so that a damaged or hostile file is an error. For a model
+    you trust, `verify=False` maps it in milliseconds, whatever its size.
+
+    Example:
+        >>> import tempfile, labelwood as lw
+        >>> path = tempfile.mkdtemp() + "/model"
+        >>> lw.CentroidClassifier().fit([[1.0]], [[1]]).save(path)
+        >>> lw.load(path)
+        CentroidClassifier()
+    """
+    from labelwood import store
+
+    state = store.read(path, verify=verify)
+    if state.kind == "text":
+        from labelwood.models.text import TextClassifier
+
+        return TextClassifier.from_state(state)
+    if state.kind not in MODELS:
+        raise ModelError(f"{path}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
+    return model_class(state.kind).from_state(state)

@@ -1,0 +1,89 @@
+"""The honest baseline: a label's score is its centroid times the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood import _native
+from labelwood.base import Features, Model, Threads, TopK
+from labelwood.errors import LabelwoodError, ModelError
+from labelwood.inputs import Floats, Sparse, from_scipy, thread_count
+from labelwood.labels.representations import label_vectors
+
+if TYPE_CHECKING:
+    from labelwood.store import State
+
+
+class CentroidClassifier(Model):
+    """Ranks labels by the inner product of the row with the label's PIFA vector (the unit-length sum of its rows).
+
+    Exact, without anything to tune: what every other model must beat. On sparse rows a label that shares no feature
+    with the row is not among the answers. Time a row grows with the labels that share its features.
+
+    Parameters:
+        n_threads: How many threads to use; all cores if not given.
+
+    Example:
+        >>> import labelwood as lw
+        >>> model = lw.CentroidClassifier().fit([[1.0, 0.0], [0.8, 0.6]], [[1, 0], [0, 1]])
+        >>> model.predict_topk([[0.0, 1.0]], k=2).scores.round(1)
+        array([[0.6, 0. ]], dtype=float32)
+    """
+
+    kind: ClassVar[str] = "centroid"
+
+    def __init__(self, *, n_threads: Threads = None) -> None:
+        self.n_threads = n_threads
+
+    def _fit(self, X: Features, Y: Sparse) -> None:
+        vectors = label_vectors(X, Y, thread_count(self.n_threads))
+        # Sparse vectors are kept by feature, so that a row visits only the labels that share its features.
+        self.weights_: Sparse | Floats = from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
+
+    def _topk(self, X: Features, k: int) -> TopK:
+        if isinstance(X, Sparse) != isinstance(self.weights_, Sparse):
+            X = _like(self.weights_, X)
+        threads = thread_count(self.n_threads)
+        if isinstance(X, Sparse):
+            return TopK(*_native.sparse_centroid_topk(*X, *self.weights_, k, threads))
+        return TopK(*_native.dense_centroid_topk(X, self.weights_, k, threads))
+
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        if isinstance(self.weights_, Sparse):
+            return {
+                "indptr": self.weights_.indptr,
+                "indices": self.weights_.indices,
+                "values": self.weights_.values,
+            }
+        return {"centroids": self.weights_}
+
+    def _restore(self, state: State) -> None:
+        if "centroids" in state.arrays:
+            self.weights_ = state.array("centroids", np.float32, 2)
+            if self.weights_.shape != (self.n_labels_, self.n_features_in_):
+                raise ModelError("the centroids do not have the model's number of labels and features: save it again")
+            return
+        indptr, indices = state.array("indptr", np.int64, 1), state.array("indices", np.int32, 1)
+        self.weights_ = Sparse(indptr, indices, state.array("values", np.float32, 1), self.n_labels_)
+        if self.weights_.n_rows != self.n_features_in_ or len(indices) != len(self.weights_.values):
+            raise ModelError("the centroids do not have the model's number of labels and features: save it again")
+        if state.verify:
+            try:
+                _native.check_csr(*self.weights_)
+            except LabelwoodError as e:
+                raise ModelError(f"{e}: save the model again") from None
+
+
+def _like(weights: Sparse | Floats, X: Features) -> Features:
+    """Rows in the form the model was trained on."""
+    if isinstance(weights, Sparse):
+        from scipy import sparse
+
+        return from_scipy(sparse.csr_array(X))
+    assert isinstance(X, Sparse)
+    dense: Floats = X.to_scipy().toarray()
+    return dense

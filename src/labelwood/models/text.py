@@ -1,0 +1,240 @@
+"""Texts in, label names out: what the command line trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood.base import Model, Params, Threads, TopK
+from labelwood.data.dataset import Dataset, indicator
+from labelwood.errors import LabelwoodError, ModelError, not_fitted
+from labelwood.features import TextVectorizer
+from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
+from labelwood.metrics import evaluate, extra_candidates
+from labelwood.models import MODELS, model_class
+from labelwood.settings import check_params
+
+if TYPE_CHECKING:
+    from labelwood.store import State
+
+
+class TextClassifier(Params):
+    """Joins features, a model and label names.
+
+    It learns from texts and names of labels, or from a whole `Dataset`; a dataset that brings numeric features needs
+    no text, and one that brings both has them joined.
+
+    Parameters:
+        model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet.
+        vectorizer: How texts become features; by default words weighted by tf-idf.
+        n_threads: How many threads to use; all cores if not given.
+
+    Example:
+        >>> import labelwood as lw
+        >>> tagger = lw.TextClassifier().fit(["a dog barks", "a rose blooms"], [["animal"], ["plant", "garden"]])
+        >>> [name for name, score in tagger.suggest(["the dog"], k=1)[0]]
+        ['animal']
+    """
+
+    kind: ClassVar[str] = "text"
+
+    def __init__(
+        self,
+        *,
+        model: Model | str = "centroid",
+        vectorizer: TextVectorizer | None = None,
+        n_threads: Threads = None,
+    ) -> None:
+        self.model = model
+        self.vectorizer = vectorizer
+        self.n_threads = n_threads
+
+    def fit(self, texts: Any, labels: Any) -> Self:
+        """Learns from texts and either the names of each text's labels or a rows × labels matrix."""
+        if sparse.issparse(labels) or isinstance(labels, np.ndarray):
+            Y = sparse.csr_array(labels)
+            return self.fit_dataset(Dataset(texts=_arrow(texts), Y=Y, labels=LabelIndex.numbered(Y.shape[1])))
+        index = LabelIndex()
+        columns = [np.unique(index.add(_names(names, row))) for row, names in enumerate(labels)]
+        return self.fit_dataset(Dataset(texts=_arrow(texts), Y=indicator(columns, len(index)), labels=index))
+
+    def fit_dataset(self, data: Dataset) -> Self:
+        """Learns from whatever rows the dataset has: texts, features, or both."""
+        check_params(type(self), self.get_params(deep=False))
+        if data.Y is None or data.labels is None or data.Y.nnz == 0:
+            raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
+        self.vectorizer_ = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
+        if self.vectorizer_ is not None:
+            self.vectorizer_.fit(data.texts)
+        model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
+        Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
+        self.labels_ = data.labels
+        self.label_texts_ = data.label_texts
+        self.frequencies_ = label_frequencies(Y)
+        self.n_rows_ = len(data)
+        self.model_: Model = model.fit(self.features(data), Y)
+        return self
+
+    def features(self, data: Dataset) -> Any:
+        """The dataset's rows as the model takes them."""
+        blocks = []
+        if self.vectorizer_ is not None:
+            if data.texts is None:
+                raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
+            blocks.append(self.vectorizer_.transform(data.texts))
+        if data.sparse is not None:
+            blocks.append(data.sparse)
+        if data.dense is not None:
+            if not blocks:
+                return data.dense
+            blocks.append(sparse.csr_array(data.dense))
+        if not blocks:
+            raise LabelwoodError("these rows have no features: the model was trained on numbers, not on texts")
+        X = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
+        return _widened(X, getattr(self, "model_", None))
+
+    def predict_topk(self, texts: Any, k: int = 5) -> TopK:
+        """The `k` best labels of each text (or row of a `Dataset`), best first."""
+        self._check_fitted()
+        data = texts if isinstance(texts, Dataset) else Dataset(texts=_arrow(texts))
+        return self.model_.predict_topk(self.features(data), k)
+
+    def suggest(self, texts: Any, k: int = 5) -> list[list[tuple[str, float]]]:
+        """The names and scores of the `k` best labels of each text, best first."""
+        return [[(self.labels_[label], score) for label, score in row] for row in self.predict_topk(texts, k)]
+
+    def predict(self, texts: Any, k: int | None = None) -> Any:
+        """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""
+        self._check_fitted()
+        data = texts if isinstance(texts, Dataset) else Dataset(texts=_arrow(texts))
+        return self.model_.predict(self.features(data), k)
+
+    def evaluate(self, data: Dataset, *, ks: tuple[int, ...] = (1, 3, 5), **options: Any) -> dict[str, float]:
+        """Metrics in percent on labelled rows, propensity-scored ones with the training labels' frequencies.
+
+        Labels that occur only in `data` count as misses. Pairs in `data.filters` are dropped before ranking.
+        """
+        self._check_fitted()
+        aligned = data.align(self.labels_)
+        if aligned.Y is None or aligned.Y.nnz == 0:
+            raise LabelwoodError("the data has no labels to evaluate against: name the column that holds them")
+        extra = 0 if aligned.filters is None else extra_candidates(aligned.filters, len(aligned))
+        top = self.predict_topk(aligned, max(ks) + extra)
+        options.setdefault("inv_propensity", self.inverse_propensities())
+        return evaluate(top, aligned.Y, ks=ks, filters=aligned.filters, n_threads=self.n_threads, **options)
+
+    def score(self, texts: Any, labels: Any) -> float:
+        """P@1 between 0 and 1 against a rows × labels matrix."""
+        return evaluate(self.predict_topk(texts, 1), labels, ks=(1,), metrics=("P",))["P@1"] / 100
+
+    def inverse_propensities(self, family: str = "default") -> InversePropensities:
+        """Inverse propensities from the training labels' frequencies."""
+        self._check_fitted()
+        return inverse_propensities(self.frequencies_, self.n_rows_, family=family)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes everything to a folder, replacing a model that is there in one step."""
+        from labelwood import store
+
+        store.write(path, self.state())
+
+    def state(self) -> State:
+        """Everything the store needs."""
+        from labelwood.store import State
+
+        self._check_fitted()
+        parts = {"model": self.model_.state()}
+        if self.vectorizer_ is not None:
+            parts["vectorizer"] = self.vectorizer_.state()
+        names = {"labels": self.labels_.to_arrow()}
+        if self.label_texts_ is not None:
+            names["label_texts"] = self.label_texts_
+        return State(
+            kind=self.kind,
+            params={},
+            fitted={"n_rows": self.n_rows_},
+            arrays={"frequencies": self.frequencies_},
+            names=names,
+            parts=parts,
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The classifier that `state` describes; raises `ModelError` where its fields contradict each other."""
+        inner = state.parts.get("model")
+        if inner is None or inner.kind not in MODELS or "labels" not in state.names:
+            raise ModelError("the model lacks its labels or its inner model: save it again")
+        model = model_class(inner.kind).from_state(inner)
+        words = state.parts.get("vectorizer")
+        classifier = cls(model=model, vectorizer=None if words is None else TextVectorizer.from_state(words))
+        classifier.model_ = model
+        classifier.vectorizer_ = classifier.vectorizer
+        classifier.labels_ = LabelIndex(state.names["labels"])
+        classifier.label_texts_ = state.names.get("label_texts")
+        classifier.frequencies_ = state.array("frequencies", np.int64, 1)
+        classifier.n_rows_ = state.count("n_rows")
+        lengths = {len(classifier.labels_), len(classifier.frequencies_), model.n_labels_}
+        if len(lengths) > 1 or (classifier.label_texts_ is not None and len(classifier.label_texts_) not in lengths):
+            raise ModelError("the model's names, frequencies and labels differ in number: save it again")
+        return classifier
+
+    def describe(self) -> Mapping[str, Any]:
+        """The facts `labelwood info` prints."""
+        self._check_fitted()
+        return {
+            "model": self.model_.kind,
+            "labels": len(self.labels_),
+            "features": self.model_.n_features_in_,
+            "from_texts": self.vectorizer_ is not None,
+            "training_rows": self.n_rows_,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
+            classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
+            input_tags=InputTags(string=True, two_d_array=False),
+        )
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise not_fitted(self)
+
+    def _fresh(self, part: Any) -> Any:
+        """A copy of an unfitted part that uses this classifier's threads."""
+        copy = type(part)(**part.get_params(deep=False))
+        return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
+
+
+def _arrow(texts: Any) -> Any:
+    if isinstance(texts, str):
+        raise LabelwoodError("texts is a single string: put it into a list")
+    if isinstance(texts, pa.Array | pa.ChunkedArray):
+        return texts.cast(pa.large_string())
+    try:
+        return pa.array(list(texts), pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as e:
+        raise LabelwoodError(f"texts must be strings ({e}); for numeric features use a model directly") from None
+
+
+def _names(names: Iterable[str], row: int) -> list[str]:
+    if isinstance(names, str):
+        raise LabelwoodError(f"the labels of row {row} are a single string: put the names into a list")
+    return [str(name) for name in names]
+
+
+def _widened(X: Any, model: Model | None) -> Any:
+    """Rows of a format without a header may be narrower than the model: the missing features are zero."""
+    if model is None or X.shape[1] >= model.n_features_in_:
+        return X
+    indptr: NDArray[Any] = X.indptr
+    return sparse.csr_array((X.data, X.indices, indptr), shape=(X.shape[0], model.n_features_in_))
