@@ -80,9 +80,7 @@ def summary(seconds):
         ratios = np.array(by_name["sklearn"]) / np.array(by_name["labelwood"])
         rows[step] = {
             **{
-                f"{name}_{kind}_s": float(m[i])
-                for name, m in medians.items()
-                for i, kind in enumerate(("wall", "cpu"))
+                f"{name}_{kind}_s": float(m[i]) for name, m in medians.items() for i, kind in enumerate(("wall", "cpu"))
             },
             "wall_ratio": statistics.median(ratios[:, 0]),
             "cpu_ratio": statistics.median(ratios[:, 1]),
@@ -101,9 +99,7 @@ def print_table(report):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--rows", type=int, default=10**9)
     parser.add_argument("--repeats", type=int, default=3)

@@ -282,7 +282,9 @@ struct VocabularyArgument {
   Array<uint32_t> slots;
 
   explicit VocabularyArgument(const nb::tuple& t)
-      : bytes(nb::cast<Array<uint8_t>>(t[0])), offsets(nb::cast<Array<int64_t>>(t[1])), slots(nb::cast<Array<uint32_t>>(t[2])) {
+      : bytes(nb::cast<Array<uint8_t>>(t[0])),
+        offsets(nb::cast<Array<int64_t>>(t[1])),
+        slots(nb::cast<Array<uint32_t>>(t[2])) {
     check_shape(value());
   }
   Vocabulary value() const { return {view(bytes), view(offsets), view(slots)}; }
@@ -313,7 +315,9 @@ struct WeighingArgument {
   }
 };
 
-nb::tuple to_numpy(Terms&& terms) { return nb::make_tuple(to_numpy(std::move(terms.bytes)), to_numpy(std::move(terms.offsets))); }
+nb::tuple to_numpy(Terms&& terms) {
+  return nb::make_tuple(to_numpy(std::move(terms.bytes)), to_numpy(std::move(terms.offsets)));
+}
 
 nb::tuple to_numpy(CountMatrix&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.counts)));
@@ -338,6 +342,9 @@ nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
 nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
                        const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, int n_threads) {
   const WeighingArgument how(weighing, n_cols);
+  if (indptr.size() == 0 || indptr.data()[indptr.size() - 1] != static_cast<int64_t>(indices.size()) ||
+      indices.size() != counts.size())
+    throw Error("counts have a row pointer that does not match their entries");
   return to_numpy(without_gil([&] {
     return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
   }));
@@ -349,7 +356,8 @@ nb::tuple transform_by_terms(const nb::object& texts, const nb::tuple& analysis,
   const VocabularyArgument terms(vocabulary);
   const WeighingArgument weights(weighing, terms.value().size());
   const TextsArgument all(texts);
-  return to_numpy(without_gil([&] { return transform(all.value(), how.value, terms.value(), weights.value, n_threads); }));
+  const Vocabulary known = terms.value();
+  return to_numpy(without_gil([&] { return transform(all.value(), how.value, known, weights.value, n_threads); }));
 }
 
 nb::tuple transform_by_buckets(const nb::object& texts, const nb::tuple& analysis,
@@ -389,7 +397,7 @@ NB_MODULE(_native, m) {
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");
 
-  m.def("count_terms", count_terms_of, "Terms in order, (bytes, offsets), in how many texts, how often, and the counts.");
+  m.def("count_terms", count_terms_of, "Terms as (bytes, offsets), in how many texts, how often, and the counts.");
   m.def("count_buckets", count_buckets_of, "The counts of hashed terms as CSR arrays.");
   m.def("weigh_counts", weigh_counts, "Counts, with columns renumbered or left out, as tf-idf in CSR arrays.");
   m.def("transform_by_terms", transform_by_terms, "Texts as tf-idf over a vocabulary in CSR arrays.");

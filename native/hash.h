@@ -1,4 +1,4 @@
-// Two hash functions over bytes. Both are part of saved models: never change what they return.
+// Two hash functions over bytes, and equality. Both functions are part of saved models: never change what they return.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -38,6 +38,13 @@ inline uint64_t term_hash(const uint8_t* p, size_t n) {
   for (; n > 8; p += 8, n -= 8) hash = hashing::stir(hash ^ hashing::load<uint64_t>(p));
   hash = hashing::stir(hash ^ hashing::load_short(p, n));
   return hashing::stir(hash + n);
+}
+
+// Whether two terms of n bytes are equal: quicker than memcmp for the few bytes that terms have.
+inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {
+  for (; n > 8; a += 8, b += 8, n -= 8)
+    if (hashing::load<uint64_t>(a) != hashing::load<uint64_t>(b)) return false;
+  return hashing::load_short(a, n) == hashing::load_short(b, n);
 }
 
 // MurmurHash3, 32 bits, seed 0: what other libraries' hashing vectorizers use, so that buckets are the same.

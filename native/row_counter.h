@@ -11,6 +11,10 @@ struct Count {
   uint32_t id, count;
 };
 
+inline void sort_by_id(std::span<Count> counts) {
+  std::sort(counts.begin(), counts.end(), [](Count a, Count b) { return a.id < b.id; });
+}
+
 class RowCounter {
  public:
   void clear() {
@@ -41,7 +45,7 @@ class RowCounter {
   std::span<const Count> counts() const { return counts_; }
 
   std::span<const Count> sorted() {
-    std::sort(counts_.begin(), counts_.end(), [](Count a, Count b) { return a.id < b.id; });
+    sort_by_id(counts_);
     return counts_;
   }
 

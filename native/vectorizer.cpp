@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "columns.h"
 #include "hash.h"
 #include "parallel.h"
 #include "row_counter.h"
@@ -25,30 +26,12 @@ struct CountChunk {
   std::vector<int64_t> row_ends;
 };
 
-template <class Resolve>
-void count_row(Analyzer& analyzer, RowCounter& counter, Text text, Resolve resolve) {
-  counter.clear();
-  for (const Analyzer::Term term : analyzer.terms(text)) {
-    const int64_t id = resolve(analyzer.bytes(term), term.size);
-    if (id >= 0) counter.add(static_cast<uint32_t>(id));
-  }
-}
-
-struct Bucket {
-  int32_t n_buckets;
-  int64_t operator()(const uint8_t* p, size_t n) const {
-    const uint32_t hash = murmur3_32(p, n);
-    const uint32_t magnitude = static_cast<int32_t>(hash) < 0 ? -hash : hash;
-    return magnitude % static_cast<uint32_t>(n_buckets);
-  }
-};
-
 // Each worker meets terms in an order of its own; the common order is made afterwards.
 struct TermWorker {
   explicit TermWorker(const Analysis& analysis) : analyzer(analysis) {}
 
   void read(Text text) {
-    count_row(analyzer, counter, text, [this](const uint8_t* p, size_t n) -> int64_t { return terms.id_of(p, n); });
+    count_row(analyzer, counter, text, Growing{&terms});
     n_texts.resize(terms.size());
     occurrences.resize(terms.size());
     for (const Count entry : counter.counts()) {
@@ -97,7 +80,8 @@ TermTable merge_terms(TermWorkers& workers) {
     worker->rank.resize(worker->terms.size());
     for (int64_t i = 0; i < worker->terms.size(); ++i) {
       const std::string_view term = worker->terms.term(i);
-      worker->rank[i] = merged.id_of(reinterpret_cast<const uint8_t*>(term.data()), term.size());
+      const auto* bytes = reinterpret_cast<const uint8_t*>(term.data());
+      worker->rank[i] = merged.id_of(bytes, term.size(), term_hash(bytes, term.size()));
     }
     worker->terms = TermTable();
   }
@@ -141,7 +125,7 @@ CountMatrix gather(std::vector<CountChunk>& chunks, int64_t n_rows, int n_thread
     int64_t begin = 0;
     for (size_t row = 0; row < chunk.row_ends.size(); ++row) {
       const int64_t end = chunk.row_ends[row];
-      std::sort(chunk.entries.begin() + begin, chunk.entries.begin() + end, [](Count a, Count b) { return a.id < b.id; });
+      sort_by_id(std::span(chunk.entries).subspan(begin, end - begin));
       out.indptr[c * kGrain + row + 1] = begins[c] + end;
       begin = end;
     }
@@ -207,8 +191,8 @@ Csr join(std::vector<WeighedChunk>& chunks, int64_t n_rows, int64_t n_cols, int 
   return out;
 }
 
-template <class Resolve>
-Csr transform_by(Texts texts, const Analysis& analysis, Resolve resolve, int64_t n_cols, const Weighing& weighing,
+template <class Columns>
+Csr transform_by(Texts texts, const Analysis& analysis, Columns columns, int64_t n_cols, const Weighing& weighing,
                  int n_threads) {
   std::vector<WeighedChunk> chunks(n_chunks(size_of(texts)));
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
@@ -217,7 +201,7 @@ Csr transform_by(Texts texts, const Analysis& analysis, Resolve resolve, int64_t
     Weigher weigher(weighing);
     WeighedChunk& chunk = chunks[begin / kGrain];
     for (int64_t i = begin; i < end; ++i) {
-      count_row(analyzer, counter, texts[i], resolve);
+      count_row(analyzer, counter, texts[i], columns);
       weigher.append(chunk, counter.sorted());
     }
   });
@@ -230,8 +214,8 @@ TermCounts count_terms(Texts texts, const Analysis& analysis, bool with_matrix, 
   TermWorkers workers(std::max(n_threads, 1));
   std::vector<CountChunk> chunks = read_texts(texts, analysis, with_matrix, workers);
   TermCounts out = unite(workers);
-  if (with_matrix)
-    out.matrix = gather(chunks, size_of(texts), n_threads, [&](int worker, uint32_t id) { return workers[worker]->rank[id]; });
+  const auto rank = [&workers](int worker, uint32_t id) { return workers[worker]->rank[id]; };
+  if (with_matrix) out.matrix = gather(chunks, size_of(texts), n_threads, rank);
   return out;
 }
 
@@ -269,8 +253,7 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
 
 Csr transform(Texts texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
               int n_threads) {
-  const auto find = [&vocabulary](const uint8_t* p, size_t n) { return vocabulary.find(p, n); };
-  return transform_by(texts, analysis, find, vocabulary.size(), weighing, n_threads);
+  return transform_by(texts, analysis, Known{&vocabulary}, vocabulary.size(), weighing, n_threads);
 }
 
 Csr transform(Texts texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads) {

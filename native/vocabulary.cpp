@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "error.h"
@@ -12,6 +11,7 @@ namespace labelwood {
 namespace {
 
 constexpr int64_t kMaxTerms = std::numeric_limits<int32_t>::max();
+constexpr const char* kTooMany = "the texts have more than 2147483647 different terms: use n_buckets";
 constexpr const char* kDamaged = "the model's vocabulary is damaged (";
 
 [[noreturn]] void refuse(const char* what) { throw Error(std::string(kDamaged) + what + "): save the model again"); }
@@ -26,19 +26,21 @@ uint64_t sort_key(std::string_view term) {
 
 }  // namespace
 
-int64_t Vocabulary::find(const uint8_t* p, size_t n) const {
+int64_t Vocabulary::find(const uint8_t* p, size_t n) const { return find(p, n, term_hash(p, n)); }
+
+int64_t Vocabulary::find(const uint8_t* p, size_t n, uint64_t hash) const {
   const uint64_t mask = slots.size() - 1;
-  for (uint64_t slot = term_hash(p, n) & mask;; slot = (slot + 1) & mask) {
+  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const uint32_t id = slots[slot];
     if (id == kEmpty) return -1;
     const int64_t begin = offsets[id];
-    if (static_cast<size_t>(offsets[id + 1] - begin) == n && std::memcmp(bytes.data() + begin, p, n) == 0) return id;
+    if (static_cast<size_t>(offsets[id + 1] - begin) == n && same_bytes(bytes.data() + begin, p, n)) return id;
   }
 }
 
 Buffer<uint32_t> make_slots(std::span<const uint8_t> bytes, std::span<const int64_t> offsets) {
   const int64_t n_terms = static_cast<int64_t>(offsets.size()) - 1;
-  if (n_terms > kMaxTerms) throw Error("the texts have more than 2147483647 different terms: raise min_df or use n_buckets");
+  if (n_terms > kMaxTerms) throw Error(kTooMany);
   Buffer<uint32_t> slots(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(2 * n_terms, 2))), Vocabulary::kEmpty);
   const uint64_t mask = slots.size() - 1;
   for (int64_t i = 0; i < n_terms; ++i) {
@@ -66,8 +68,9 @@ void check_contents(const Vocabulary& v) {
     if (v.term(i) >= v.term(i + 1)) refuse("its terms are not in order");
   int64_t taken = 0;
   for (uint32_t id : v.slots) {
-    if (id != Vocabulary::kEmpty && static_cast<int64_t>(id) >= v.size()) refuse("its hash table names a term that is not there");
-    taken += id != Vocabulary::kEmpty;
+    if (id == Vocabulary::kEmpty) continue;
+    if (static_cast<int64_t>(id) >= v.size()) refuse("its hash table names a term that is not there");
+    ++taken;
   }
   // As many ids as terms leave half of the slots empty, so that every search ends.
   if (taken != v.size()) refuse("its hash table does not hold each term once");
@@ -77,8 +80,8 @@ void check_contents(const Vocabulary& v) {
 
 TermTable::TermTable() : slots_(1024, Slot{0, Vocabulary::kEmpty}) {}
 
-uint32_t TermTable::id_of(const uint8_t* p, size_t n) {
-  const auto hash = static_cast<uint32_t>(term_hash(p, n));
+uint32_t TermTable::id_of(const uint8_t* p, size_t n, uint64_t full_hash) {
+  const auto hash = static_cast<uint32_t>(full_hash);
   const uint64_t mask = slots_.size() - 1;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     Slot& found = slots_[slot];
@@ -88,12 +91,14 @@ uint32_t TermTable::id_of(const uint8_t* p, size_t n) {
       if (2 * offsets_.size() > slots_.size()) grow();
       return id;
     }
-    if (found.hash == hash && term(found.id) == as_view(p, n)) return found.id;
+    if (found.hash != hash) continue;
+    const int64_t begin = offsets_[found.id], size = offsets_[found.id + 1] - begin;
+    if (size == static_cast<int64_t>(n) && same_bytes(bytes_.data() + begin, p, n)) return found.id;
   }
 }
 
 uint32_t TermTable::append(const uint8_t* p, size_t n) {
-  if (size() >= kMaxTerms) throw Error("the texts have more than 2147483647 different terms: use n_buckets");
+  if (size() >= kMaxTerms) throw Error(kTooMany);
   bytes_.insert(bytes_.end(), p, p + n);
   offsets_.push_back(static_cast<int64_t>(bytes_.size()));
   return static_cast<uint32_t>(size() - 1);

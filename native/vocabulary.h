@@ -23,8 +23,10 @@ struct Vocabulary {
   int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes.data() + offsets[i], offsets[i + 1] - offsets[i]); }
 
-  // The term's id, or −1.
+  // The id of the term with this term_hash, or −1.
+  int64_t find(const uint8_t* p, size_t n, uint64_t hash) const;
   int64_t find(const uint8_t* p, size_t n) const;
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots[hash & (slots.size() - 1)]); }
 };
 
 // Terms in arrays of their own.
@@ -60,7 +62,8 @@ void check_contents(const Vocabulary& vocabulary);
 class TermTable {
  public:
   TermTable();
-  uint32_t id_of(const uint8_t* p, size_t n);
+  uint32_t id_of(const uint8_t* p, size_t n, uint64_t hash);
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
   int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes_.data() + offsets_[i], offsets_[i + 1] - offsets_[i]); }
 

@@ -138,9 +138,7 @@ def test_ngrams_may_be_a_list():
 
 
 # Characters that are likely to go wrong come more often than chance would have them.
-TRICKY = st.sampled_from(
-    "ΣσςİıIi'·.\u0301\u0307\u00ad\u200d \t\n\x1c\x85\u2028\u3000_aA1²½Ⅷéßẞ漢\U0001d7d8\U00010400"
-)
+TRICKY = st.sampled_from("ΣσςİıIi'·.\u0301\u0307\u00ad\u200d \t\n\x1c\x85\u2028\u3000_aA1²½Ⅷéßẞ漢\U0001d7d8\U00010400")
 TEXT = st.text(TRICKY | st.characters(exclude_categories=["Cs"]) | st.sampled_from("ab "), max_size=30)
 
 
@@ -171,9 +169,7 @@ def test_every_code_point_is_lowered_and_tokenised_as_python_does():
 def test_every_code_point_is_split_at_spaces_as_python_does(lowercase):
     points = [chr(p) for p in range(sys.maxunicode + 1) if not 0xD800 <= p < 0xE000]
     pages = ["".join(f"a{c}b " for c in points[i : i + 64]) for i in range(0, len(points), 64)]
-    vectorizer = TextVectorizer(analyzer="char_wb", ngrams=(9, 9), lowercase=lowercase, use_idf=False).fit(
-        pages
-    )
+    vectorizer = TextVectorizer(analyzer="char_wb", ngrams=(9, 9), lowercase=lowercase, use_idf=False).fit(pages)
     seen = (page.lower() if lowercase else page for page in pages)
     expected = sorted({f" {w} " for page in seen for w in page.split()})
     assert vectorizer.get_feature_names_out().tolist() == expected
@@ -213,14 +209,10 @@ def test_a_bucket_never_seen_has_no_weight_without_smoothing():
 @pytest.mark.parametrize("n_buckets", [None, 512])
 @pytest.mark.parametrize("analyzer", ["word", "char_wb"])
 def test_the_number_of_threads_does_not_change_a_byte(n_buckets, analyzer):
-    texts = [
-        " ".join(SCRIPTS[(i * 7 + j) % len(SCRIPTS)] for j in range(i % 5)) + f" w{i}" for i in range(700)
-    ]
+    texts = [" ".join(SCRIPTS[(i * 7 + j) % len(SCRIPTS)] for j in range(i % 5)) + f" w{i}" for i in range(700)]
     seen = set()
     for n_threads in (1, 2, 8):
-        vectorizer = TextVectorizer(
-            n_threads=n_threads, n_buckets=n_buckets, analyzer=analyzer, ngrams=(1, 2)
-        )
+        vectorizer = TextVectorizer(n_threads=n_threads, n_buckets=n_buckets, analyzer=analyzer, ngrams=(1, 2))
         fitted = vectorizer.fit_transform(texts)
         parts = [*vectorizer.state().arrays.values()]
         for X in (fitted, vectorizer.transform(texts)):
@@ -263,9 +255,7 @@ def test_texts_may_come_in_many_forms(form):
     assert vectorizer.get_feature_names_out().tolist() == names.tolist()
 
 
-@pytest.mark.parametrize(
-    "empty", [[], np.array([], str), pa.array([], pa.string()), pa.chunked_array([], pa.string())]
-)
+@pytest.mark.parametrize("empty", [[], np.array([], str), pa.array([], pa.string()), pa.chunked_array([], pa.string())])
 def test_no_texts_give_no_rows_and_nothing_to_learn(empty):
     vectorizer = TextVectorizer().fit(["oak elm"])
     assert vectorizer.transform(empty).shape == (0, 2)

@@ -76,7 +76,8 @@ def with_lower_sigma(documents: Documents) -> Documents:
         ['οδος', 'A']
     """
     if isinstance(documents, ArrowTexts):
-        if not _native.mentions(documents.data, _CAPITAL_SIGMA):
+        begin, end = documents.offsets[[0, -1]]  # a slice of a long array has few of its parent's bytes
+        if not _native.mentions(documents.data[begin:end], _CAPITAL_SIGMA):
             return documents
         documents = documents.tolist()
     if not any(_CAPITAL_SIGMA in text for text in documents):
@@ -131,9 +132,7 @@ def _from_arrow(array: Any) -> ArrowTexts:
         raise LabelwoodError(f"texts is an Arrow array of type {array.type}: give one of strings")
     if array.null_count:
         row = array.is_null().index(True).as_py()
-        raise LabelwoodError(
-            f"text {row} is null: give every text as a string, an empty one where there is none"
-        )
+        raise LabelwoodError(f"text {row} is null: give every text as a string, an empty one where there is none")
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as e:

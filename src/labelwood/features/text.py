@@ -147,9 +147,7 @@ class TextVectorizer(Params):
         weighing = _weighing(learned.params, self.idf_)
         threads = thread_count(self.n_threads)
         if learned.terms is None:
-            csr = _native.transform_by_buckets(
-                documents, learned.analysis, self.n_features_, weighing, threads
-            )
+            csr = _native.transform_by_buckets(documents, learned.analysis, self.n_features_, weighing, threads)
         else:
             csr = _native.transform_by_terms(documents, learned.analysis, learned.terms, weighing, threads)
         return _to_scipy(csr, self.n_features_)
@@ -266,9 +264,7 @@ def _check_together(params: dict[str, Any]) -> None:
         defaults = {"min_df": 1, "max_df": 1.0, "max_features": None}
         for name, default in defaults.items():
             if params[name] != default:
-                raise ParameterError(
-                    f"{name} needs a vocabulary, which n_buckets replaces: leave out one of them"
-                )
+                raise ParameterError(f"{name} needs a vocabulary, which n_buckets replaces: leave out one of them")
     if params["stop_words"] and params["analyzer"] != "word":
         raise ParameterError("stop_words needs analyzer='word': leave out stop_words, or count words")
 
@@ -302,8 +298,7 @@ def _kept_terms(
     fewest, most = (_as_count(params[name], n_documents) for name in ("min_df", "max_df"))
     if most < fewest:
         raise ParameterError(
-            f"max_df={params['max_df']} is fewer texts than min_df={params['min_df']}: "
-            "raise max_df or lower min_df"
+            f"max_df={params['max_df']} is fewer texts than min_df={params['min_df']}: raise max_df or lower min_df"
         )
     kept = np.flatnonzero((n_texts >= fewest) & (n_texts <= most))
     limit = params["max_features"]
@@ -351,9 +346,7 @@ def _as_json(value: Any) -> Any:
 def _restored_idf(state: State, n_features: int) -> NDArray[np.float64]:
     idf = state.array("idf", np.float64, 1)
     if len(idf) != n_features:
-        raise ModelError(
-            f"the model has {len(idf)} idf weights for {n_features} features: save the model again"
-        )
+        raise ModelError(f"the model has {len(idf)} idf weights for {n_features} features: save the model again")
     if state.verify and not (np.isfinite(idf) & (idf >= 0)).all():
         raise ModelError("the model's idf weights are not all finite and positive: save the model again")
     return idf
@@ -366,9 +359,7 @@ def _restored_terms(state: State, n_features: int) -> Terms:
         state.array("term_slots", np.uint32, 1),
     )
     if len(terms[1]) != n_features + 1:
-        raise ModelError(
-            f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again"
-        )
+        raise ModelError(f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again")
     if state.verify:
         _verify_terms(terms)
     return terms
