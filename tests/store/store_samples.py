@@ -19,9 +19,7 @@ def names(*texts):
 
 def sample(seed=0, size=50):
     rng = np.random.default_rng(seed)
-    leaf = State(
-        "leaf", {}, {"depth": seed}, arrays={"w": rng.random((3, size)), "flags": rng.random(size) < 0.5}
-    )
+    leaf = State("leaf", {}, {"depth": seed}, arrays={"w": rng.random((3, size)), "flags": rng.random(size) < 0.5})
     tree = State("tree", {"lam": 0.5}, {}, arrays={"w": rng.integers(0, 9, size)}, parts={"leaf": leaf})
     return State(
         "demo",

@@ -47,18 +47,10 @@ MANIFESTS = {
     "absolute path": rename_arrays("/etc/passwd"),
     "name with a newline": rename_arrays("arrays-0000000000000000.safetensors\n"),
     "name of another hash": rename_arrays("arrays-0000000000000000.safetensors"),
-    "arrays in the file of names": lambda raw: raw.update(
-        arrays_file=raw["model"]["names"]["labels"]["file"]
-    ),
-    "names in the file of arrays": lambda raw: raw["model"]["names"]["labels"].update(
-        file=raw["arrays_file"]
-    ),
-    "file that nobody uses": put(
-        "files", "names-" + "0" * 16 + ".arrow", value={"bytes": 1, "sha256": "0" * 64}
-    ),
-    "file that is not listed": put(
-        "model", "names", "more", value={"length": 1, "file": f"names-{'0' * 16}.arrow"}
-    ),
+    "arrays in the file of names": lambda raw: raw.update(arrays_file=raw["model"]["names"]["labels"]["file"]),
+    "names in the file of arrays": lambda raw: raw["model"]["names"]["labels"].update(file=raw["arrays_file"]),
+    "file that nobody uses": put("files", "names-" + "0" * 16 + ".arrow", value={"bytes": 1, "sha256": "0" * 64}),
+    "file that is not listed": put("model", "names", "more", value={"length": 1, "file": f"names-{'0' * 16}.arrow"}),
     "negative shape": put("model", "arrays", "a", "shape", value=[-2, -3]),
     "overflowing shape": put("model", "arrays", "a", "shape", value=[1 << 62, 1 << 62]),
     "overflowing empty shape": put("model", "arrays", "a", "shape", value=[0, 1 << 62]),

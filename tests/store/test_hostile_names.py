@@ -23,12 +23,8 @@ def named(values, kind=None, nullable=False, name="name", metadata=None):
 
 THREE = ["ein", "zwei", "drei"]
 BAD_UTF8 = pa.LargeStringArray.from_buffers(3, pa.py_buffer(np.array([0, 1, 2, 3])), pa.py_buffer(b"a\xffc"))
-CUT_UTF8 = pa.LargeStringArray.from_buffers(
-    3, pa.py_buffer(np.array([0, 1, 2, 3])), pa.py_buffer("aä".encode())
-)
-BAD_OFFSETS = pa.LargeStringArray.from_buffers(
-    3, pa.py_buffer(np.array([0, 1 << 40, 2, 3])), pa.py_buffer(b"abc")
-)
+CUT_UTF8 = pa.LargeStringArray.from_buffers(3, pa.py_buffer(np.array([0, 1, 2, 3])), pa.py_buffer("aä".encode()))
+BAD_OFFSETS = pa.LargeStringArray.from_buffers(3, pa.py_buffer(np.array([0, 1 << 40, 2, 3])), pa.py_buffer(b"abc"))
 DESCENDING = pa.LargeStringArray.from_buffers(3, pa.py_buffer(np.array([0, 3, 1, 3])), pa.py_buffer(b"abc"))
 
 
@@ -39,9 +35,7 @@ ARROWS = {
     "small strings": lambda: arrow(named(THREE, pa.string())),
     "bytes": lambda: arrow(named(THREE, pa.large_binary())),
     "numbers": lambda: arrow(named([1, 2, 3], pa.int64())),
-    "dictionary": lambda: arrow(
-        named(pa.array(THREE).dictionary_encode(), pa.dictionary(pa.int32(), pa.string()))
-    ),
+    "dictionary": lambda: arrow(named(pa.array(THREE).dictionary_encode(), pa.dictionary(pa.int32(), pa.string()))),
     "two columns": lambda: arrow(named(THREE).append_column("more", pa.array([1, 2, 3]))),
     "no column": lambda: arrow(pa.table({})),
     "other column": lambda: arrow(named(THREE, name="label")),

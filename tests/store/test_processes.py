@@ -101,9 +101,7 @@ def test_a_reader_beside_a_writer_always_gets_a_whole_model(tmp_path, verify):
 def test_savers_in_threads_and_processes_take_turns(tmp_path):
     saver = started(tmp_path / "m", 1)
     threads = [
-        threading.Thread(
-            target=lambda seed=seed: [store.write(tmp_path / "m", sample(seed)) for _ in range(5)]
-        )
+        threading.Thread(target=lambda seed=seed: [store.write(tmp_path / "m", sample(seed)) for _ in range(5)])
         for seed in (2, 3, 4)
     ]
     for thread in threads:

@@ -203,9 +203,7 @@ def test_is_model_knows_a_model_from_other_places(tmp_path):
     (tmp_path / "web" / "manifest.json").write_text('{"name": "a web page"}')
     assert store.is_model(tmp_path / "m")
     assert store.is_model(str(tmp_path / "m"))
-    assert not any(
-        map(store.is_model, [tmp_path, tmp_path / "file", tmp_path / "web", tmp_path / "no", "a\0b"])
-    )
+    assert not any(map(store.is_model, [tmp_path, tmp_path / "file", tmp_path / "web", tmp_path / "no", "a\0b"]))
 
 
 def test_a_model_may_be_reached_through_a_link_and_a_relative_path(tmp_path, monkeypatch):

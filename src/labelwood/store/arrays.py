@@ -29,9 +29,7 @@ def storable(value: Any, where: str) -> NDArray[Any]:
         dtype('int32')
     """
     if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
-        found = (
-            f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
-        )
+        found = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
         raise ModelError(f"{where} cannot be saved: it {found} where an array of {', '.join(DTYPES)} belongs")
     return np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
 
@@ -47,9 +45,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         raise OSError(None, str(e)) from e  # a full disk, as any other writer would report it
 
 
-def map_arrays(
-    data: mmap.mmap, specs: Mapping[str, ArraySpec], where: str, *, verify: bool
-) -> dict[str, NDArray[Any]]:
+def map_arrays(data: mmap.mmap, specs: Mapping[str, ArraySpec], where: str, *, verify: bool) -> dict[str, NDArray[Any]]:
     """Read-only views of the file's arrays, which must be exactly those of the manifest."""
     start, header = _header(data, where)
     if header.keys() != specs.keys():
@@ -95,9 +91,7 @@ def _span(entry: Any, spec: ArraySpec, key: str, where: str) -> tuple[int, int]:
         same = {name: entry[name] for name in expected} == expected
         if whole and same and offsets[1] - offsets[0] == spec.n_bytes:
             return offsets[0], offsets[1]
-    raise damaged(
-        where, f"its entry for the array {quoted(key)} differs from the manifest's or from its size"
-    )
+    raise damaged(where, f"its entry for the array {quoted(key)} differs from the manifest's or from its size")
 
 
 def _check_bools(views: Mapping[str, NDArray[Any]], where: str) -> None:

@@ -138,9 +138,7 @@ def check_target(folder: Path) -> None:
     ours = all(_STAGING.fullmatch(entry) or DATA_FILE.fullmatch(entry) for entry in entries)
     crashed = any(_STAGING.fullmatch(entry) for entry in entries)  # a save removes its staging folder last
     if entries and not (ours and crashed):
-        raise ModelError(
-            f"{folder} is not empty and not a Labelwood model: save to another place, or empty it first"
-        )
+        raise ModelError(f"{folder} is not empty and not a Labelwood model: save to another place, or empty it first")
 
 
 def _referenced(folder: Path) -> set[str]:

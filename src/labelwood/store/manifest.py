@@ -141,9 +141,7 @@ class Manifest(_Strict):
 
     def arrays(self) -> dict[str, ArraySpec]:
         """Every array of the model and its parts, by its key in the arrays' file."""
-        return {
-            prefix + name: spec for prefix, part in self.model.walk() for name, spec in part.arrays.items()
-        }
+        return {prefix + name: spec for prefix, part in self.model.walk() for name, spec in part.arrays.items()}
 
 
 def render(raw: dict[str, Any]) -> bytes:

@@ -26,9 +26,7 @@ def migrate(raw: dict[str, Any], where: str) -> dict[str, Any]:
         try:
             raw = MIGRATIONS[older](raw) | {"format_version": older + 1}
         except (LookupError, TypeError, ValueError, AttributeError) as e:
-            raise damaged(
-                where, f"it cannot be brought from format version {older} to {older + 1}: {e!r}"
-            ) from e
+            raise damaged(where, f"it cannot be brought from format version {older} to {older + 1}: {e!r}") from e
     return raw
 
 
@@ -40,14 +38,8 @@ def check_version(raw: dict[str, Any], where: str) -> int:
         1
     """
     version = raw.get("format_version")
-    if (
-        isinstance(version, bool)
-        or not isinstance(version, int)
-        or version < min(MIGRATIONS, default=VERSION)
-    ):
+    if isinstance(version, bool) or not isinstance(version, int) or version < min(MIGRATIONS, default=VERSION):
         raise damaged(where, f"its format version is {quoted(version)}")
     if version > VERSION:
-        raise ModelError(
-            f"{where} has format version {quoted(version)}, newer than {VERSION}: upgrade Labelwood"
-        )
+        raise ModelError(f"{where} has format version {quoted(version)}, newer than {VERSION}: upgrade Labelwood")
     return version

@@ -76,9 +76,7 @@ def _column(whole: Any, where: str) -> Any:
 
 
 def _within(buffer: Any, whole: Any) -> bool:
-    inside: bool = (
-        whole.address <= buffer.address and buffer.address + buffer.size <= whole.address + whole.size
-    )
+    inside: bool = whole.address <= buffer.address and buffer.address + buffer.size <= whole.address + whole.size
     return inside or not buffer.size
 
 

@@ -23,13 +23,9 @@ def plain(value: Any, where: str, depth: int = 0) -> Any:
         {'ks': [1, 3], 'lam': 0.5}
     """
     if depth > MAX_DEPTH:
-        raise ModelError(
-            f"{where} cannot be saved: it is nested more than {MAX_DEPTH} levels deep, so flatten it"
-        )
+        raise ModelError(f"{where} cannot be saved: it is nested more than {MAX_DEPTH} levels deep, so flatten it")
     if isinstance(value, Mapping):
-        return {
-            _key(key, where): plain(inner, f"{where}[{key!r}]", depth + 1) for key, inner in value.items()
-        }
+        return {_key(key, where): plain(inner, f"{where}[{key!r}]", depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner, f"{where}[{i}]", depth + 1) for i, inner in enumerate(value)]
     return _scalar(value.item() if isinstance(value, np.generic) else value, where)

@@ -83,8 +83,7 @@ def _manifest(folder: Folder) -> manifest.Manifest:
         data = folder.read(manifest.FILE, strict_json.MAX_BYTES)
     except FileNotFoundError:
         raise ModelError(
-            f"{folder.path} is not a Labelwood model (it has no {manifest.FILE}): "
-            "give the folder of a saved model"
+            f"{folder.path} is not a Labelwood model (it has no {manifest.FILE}): give the folder of a saved model"
         ) from None
     return manifest.parse(data, folder.where(manifest.FILE))
 
@@ -97,9 +96,7 @@ def _digest(data: mmap.mmap) -> str:
     return digest.hexdigest()
 
 
-def _map_names(
-    place: str, facts: manifest.Manifest, files: dict[str, mmap.mmap], *, verify: bool
-) -> dict[str, Any]:
+def _map_names(place: str, facts: manifest.Manifest, files: dict[str, mmap.mmap], *, verify: bool) -> dict[str, Any]:
     """The lists by their key; pyarrow is loaded only for a model that has some."""
     found = {}
     for prefix, part in facts.model.walk():
@@ -121,8 +118,7 @@ def _state(
         arrays={name: arrays[prefix + name] for name in part.arrays},
         names={name: names[prefix + name] for name in part.names},
         parts={
-            name: _state(inner, f"{prefix}{name}/", arrays, names, verify=verify)
-            for name, inner in part.parts.items()
+            name: _state(inner, f"{prefix}{name}/", arrays, names, verify=verify) for name, inner in part.parts.items()
         },
         verify=verify,
     )

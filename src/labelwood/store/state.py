@@ -34,9 +34,7 @@ class State:
         """A whole number of at least one from `fitted`."""
         value = self.fitted.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ModelError(
-                f"the model's {name} is {value!r} where a positive whole number belongs: save it again"
-            )
+            raise ModelError(f"the model's {name} is {value!r} where a positive whole number belongs: save it again")
         return value
 
     def array(self, name: str, dtype: Any, ndim: int) -> NDArray[Any]:

@@ -8,9 +8,7 @@ from typing import Any
 
 from labelwood.store.damage import quoted
 
-MAX_BYTES = (
-    32 << 20
-)  # a model's large things are arrays and names, so text beyond this is an attack or an accident
+MAX_BYTES = 32 << 20  # a model's large things are arrays and names, so text beyond this is an attack or an accident
 MAX_DEPTH = 64
 
 
@@ -26,9 +24,7 @@ def loads(data: bytes) -> Any:
     if len(data) > MAX_BYTES:
         raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
     try:
-        value = json.loads(
-            data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite
-        )
+        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     _check_levels(value)

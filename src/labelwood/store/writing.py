@@ -30,8 +30,7 @@ def write(path: str | os.PathLike[str], state: State) -> None:
         replace_model(place, lambda staging: contents.write(model, staging))
     except OSError as e:
         raise ModelError(
-            f"{place} cannot be saved to ({e.strerror or e}): check its permissions and the free space, "
-            "and save again"
+            f"{place} cannot be saved to ({e.strerror or e}): check its permissions and the free space, and save again"
         ) from e
 
 
@@ -46,9 +45,7 @@ class _Contents:
     def add(self, state: State, prefix: str = "") -> dict[str, Any]:
         """The manifest's entry of a state and its parts."""
         if prefix.count("/") > _MAX_PARTS_DEPTH:
-            raise ModelError(
-                f"the model cannot be saved: its parts are nested more than {_MAX_PARTS_DEPTH} deep"
-            )
+            raise ModelError(f"the model cannot be saved: its parts are nested more than {_MAX_PARTS_DEPTH} deep")
         for name in (state.kind, *state.arrays, *state.names, *state.parts):
             _check_name(name)
         return {
