@@ -13,7 +13,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import Params, Threads
-from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.features.documents import (
     ArrowTexts,
     Documents,
@@ -202,7 +202,7 @@ class TextVectorizer(Params):
 
     def _check_fitted(self) -> _Learned:
         if not hasattr(self, "_learned"):
-            raise NotFittedError("this TextVectorizer has not learned yet: call fit first")
+            raise not_fitted(self)
         return self._learned
 
     def _fit(self, texts: Any, *, with_matrix: bool) -> Any:
