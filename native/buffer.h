@@ -22,6 +22,15 @@ class Buffer {
   Buffer(size_t size, T value) : Buffer(size) {
     for (size_t i = 0; i < size; ++i) data_[i] = value;
   }
+  // All bytes zero. Large ones cost nothing until they are touched, since the system hands out zeroed pages.
+  static Buffer zeros(size_t size) {
+    Buffer b;
+    if (size == 0) return b;
+    b.data_ = static_cast<T*>(std::calloc(size, sizeof(T)));
+    if (b.data_ == nullptr) throw std::bad_alloc();
+    b.size_ = size;
+    return b;
+  }
   Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);

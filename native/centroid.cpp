@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "parallel.h"
@@ -17,7 +18,7 @@ constexpr int64_t kRowsAtOnce = 32;
 // A vector that is mostly zero: adds into it and visits what was added cost no more than what was added.
 class SparseSum {
  public:
-  explicit SparseSum(int64_t size) : values_(size), seen_(size, 0) {}
+  explicit SparseSum(int64_t size) : values_(size), seen_(Buffer<uint8_t>::zeros(size)) {}
 
   void add(int32_t place, float value) {
     if (!seen_[place]) {
@@ -37,24 +38,23 @@ class SparseSum {
   }
 
  private:
-  std::vector<float> values_;
-  std::vector<uint8_t> seen_;
+  Buffer<float> values_;
+  Buffer<uint8_t> seen_;
   std::vector<int32_t> touched_;
 };
 
-// Scratch space that each worker makes when it first needs it.
-template <class T>
-class PerWorker {
+// Sums that each worker makes when it first needs one.
+class WorkerSums {
  public:
-  PerWorker(int n_threads, T prototype) : prototype_(std::move(prototype)), spaces_(std::max(n_threads, 1)) {}
-  T& operator[](int worker) {
-    if (spaces_[worker].empty()) spaces_[worker].push_back(prototype_);
-    return spaces_[worker].front();
+  WorkerSums(int n_threads, int64_t size) : size_(size), sums_(std::max(n_threads, 1)) {}
+  SparseSum& operator[](int worker) {
+    if (!sums_[worker]) sums_[worker].emplace(size_);
+    return *sums_[worker];
   }
 
  private:
-  const T prototype_;
-  std::vector<std::vector<T>> spaces_;
+  const int64_t size_;
+  std::vector<std::optional<SparseSum>> sums_;
 };
 
 double unit_scale(double squares) { return squares > 0 ? 1 / std::sqrt(squares) : 0; }
@@ -83,7 +83,7 @@ struct CentroidChunk {
 Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
   const int64_t n_labels = members.n_rows();
   std::vector<CentroidChunk> chunks((n_labels + kLabelsAtOnce - 1) / kLabelsAtOnce);
-  PerWorker<SparseSum> scratch(n_threads, SparseSum(X.n_cols));
+  WorkerSums scratch(n_threads, X.n_cols);
   parallel_for(n_labels, kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
     SparseSum& sum = scratch[worker];
     for (int64_t label = begin; label < end; ++label) {
@@ -129,7 +129,7 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
 
 Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads) {
   Answers out(X.n_rows(), k);
-  PerWorker<SparseSum> scratch(n_threads, SparseSum(weights.n_cols));
+  WorkerSums scratch(n_threads, weights.n_cols);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
     SparseSum& scores = scratch[worker];
     TopK<float> best(k);

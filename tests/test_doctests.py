@@ -11,9 +11,18 @@ import pytest
 import labelwood
 
 MODULES = sorted(
-    module.name for module in pkgutil.walk_packages(labelwood.__path__, "labelwood.") if not module.name.endswith("._native")
+    module.name
+    for module in pkgutil.walk_packages(labelwood.__path__, "labelwood.")
+    if not module.name.endswith("._native")
 )
-ROOMS = ["labelwood", "labelwood.data", "labelwood.features", "labelwood.labels", "labelwood.metrics", "labelwood.store"]
+ROOMS = [
+    "labelwood",
+    "labelwood.data",
+    "labelwood.features",
+    "labelwood.labels",
+    "labelwood.metrics",
+    "labelwood.store",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -76,18 +76,6 @@ def not_fitted(model: object) -> NotFittedError:
     return kind(f"this {type(model).__name__} has not learned yet: call fit first")
 
 
-class MissingExtraError(LabelwoodError, ImportError):
-    """A part of Labelwood needs an optional package.
-
-    Example:
-        >>> str(MissingExtraError("torch", "deep"))
-        "this needs the package torch; install it with: pip install 'labelwood[deep]'"
-    """
-
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs the package {package}; install it with: pip install 'labelwood[{extra}]'")
-
-
 class NativeLineError(LabelwoodError):
     """Raised by native code for one line of a text; readers turn it into an `InputError` with the file's name."""
 

@@ -90,6 +90,13 @@ def test_filter_pairs_are_dropped_before_ranking(labelwood, model, pets, tmp_pat
     assert metrics["P@1"] == 75.0
 
 
+def test_parameters_can_be_changed_for_one_prediction(labelwood, model, pets):
+    assert labelwood("predict", model, pets, "--set", "n_threads=1").status == 0
+    result = labelwood("evaluate", model, pets, "--set", "n_threads=0")
+    assert result.status == 2
+    assert "n_threads" in result.err
+
+
 def test_info_describes_models_and_data(labelwood, model, pets):
     assert labelwood("info", pets, "--json").json["labels_per_row"] == 1.75
     facts = labelwood("info", model, "--json").json
@@ -168,6 +175,11 @@ def test_help_is_printed(labelwood, command):
     result = labelwood(*command, "--help")
     assert result.status == 0
     assert "Usage" in result.out
+
+
+def test_without_arguments_the_help_is_printed_and_the_version_on_request(labelwood):
+    assert labelwood().out == labelwood("--help").out
+    assert labelwood("--version").out == f"labelwood {lw.__version__}\n"
 
 
 def test_the_program_is_installed_and_exits_with_the_status(tmp_path):

@@ -56,7 +56,10 @@ def test_dense_and_sparse_rows_mix():
     X, Y = np.eye(3, dtype=np.float32), np.eye(3)
     trained_sparse = lw.CentroidClassifier().fit(sparse.csr_array(X), Y)
     trained_dense = lw.CentroidClassifier().fit(X, Y)
-    assert trained_sparse.predict_topk(X, 1).ids.tolist() == trained_dense.predict_topk(sparse.csr_array(X), 1).ids.tolist()
+    assert (
+        trained_sparse.predict_topk(X, 1).ids.tolist()
+        == trained_dense.predict_topk(sparse.csr_array(X), 1).ids.tolist()
+    )
 
 
 def test_a_hostile_state_is_refused(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -13,12 +14,29 @@ from labelwood.errors import LabelwoodError
 
 app = typer.Typer(
     name="labelwood",
-    help="Extreme multi-label classification: the right few labels out of millions.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from labelwood import __version__
+
+        sys.stdout.write(f"labelwood {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Extreme multi-label classification: the right few labels out of millions."""
+
+
 _INTERRUPTED = 130  # what typer returns after Ctrl-C
 
 for command in (demo, train, predict, evaluate, info, convert):
@@ -31,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def status_of(arguments: Sequence[str]) -> int:
-    """Runs a command and returns its exit status."""
+    """Runs a command and returns its exit status; without arguments, prints the help."""
     try:
-        result = app(list(arguments), standalone_mode=False)
+        result = app(list(arguments) or ["--help"], standalone_mode=False)
     except LabelwoodError as e:
         return _complain(str(e))
     except TyperException as e:

@@ -11,6 +11,12 @@ from labelwood.cli import options
 from labelwood.cli.evaluate import table
 
 NAME = "demo"
+_QUESTIONS = [
+    "a small dog with long ears",
+    "strong coffee with steamed milk",
+    "a tropical tree with edible fruit",
+    "a fast sailing ship with two masts",
+]
 
 
 def run(threads: options.Threads = None, json: options.Json = False) -> None:
@@ -36,10 +42,6 @@ def run(threads: options.Threads = None, json: options.Json = False) -> None:
         f"Read in {read_seconds:.1f} s, trained a centroid model in {train_seconds:.1f} s.\n\n"
     )
     sys.stdout.write(table(metrics, (1, 3, 5)) + "\n")
-    for i in range(0, len(test), len(test) // 3)[:3]:
-        text = test.texts[i].as_py()
-        sys.stdout.write(f"{text[:100]}{'…' if len(text) > 100 else ''}\n")
-        truth = {classifier.labels_[j] for j in test.Y.indices[test.Y.indptr[i] : test.Y.indptr[i + 1]]}
-        for name, score in classifier.suggest([text], k=5)[0]:
-            sys.stdout.write(f"  {score:5.2f}  {'✓' if name in truth else ' '} {name}\n")
+    for text, row in zip(_QUESTIONS, classifier.suggest(_QUESTIONS, k=4), strict=True):
+        sys.stdout.write(f"{text}\n  " + ", ".join(f"{name} {score:.2f}" for name, score in row) + "\n")
     sys.stdout.write("\nYour own data: labelwood train DATA -o MODEL; labelwood predict MODEL TEXTS\n")

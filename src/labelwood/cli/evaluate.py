@@ -27,6 +27,7 @@ def run(
     id_column: options.IdColumn = "id",
     label_separator: options.LabelSeparator = ";",
     label_file: options.LabelFile = None,
+    assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
@@ -36,7 +37,7 @@ def run(
     from labelwood.data.read import read
 
     wanted = _ks(ks)
-    classifier = load_classifier(model, threads, verify=not no_verify)
+    classifier = load_classifier(model, threads, assign, verify=not no_verify)
     rows = read(
         data,
         format=format,

@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labelwood.cli.options import settings
 from labelwood.errors import ModelError
 
 if TYPE_CHECKING:
     from labelwood.models.text import TextClassifier
 
 
-def load_classifier(path: Path, threads: int | None, *, verify: bool = True) -> TextClassifier:
-    """The classifier saved at `path`, set to use `threads`."""
+def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *, verify: bool) -> TextClassifier:
+    """The classifier saved at `path`, set to use `threads`, with parameters of its model changed by ``key=value``."""
     from labelwood.models import load
     from labelwood.models.text import TextClassifier
+    from labelwood.settings import check_params
 
     classifier = load(path, verify=verify)
     if not isinstance(classifier, TextClassifier):
@@ -22,4 +24,7 @@ def load_classifier(path: Path, threads: int | None, *, verify: bool = True) -> 
     classifier.n_threads = classifier.model_.n_threads = threads
     if classifier.vectorizer_ is not None:
         classifier.vectorizer_.n_threads = threads
+    changes = settings(None, assign or [])
+    check_params(type(classifier.model_), changes)
+    classifier.model_.set_params(**changes)
     return classifier

@@ -22,6 +22,9 @@ LabelColumn = Annotated[str, typer.Option(help="Column of the labels.")]
 IdColumn = Annotated[str, typer.Option(help="Column of the row's id.")]
 LabelSeparator = Annotated[str, typer.Option(help="What separates label names that share one string.")]
 LabelFile = Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")]
+Assign = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter of the model as key=value; may be given several times.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Skip the checks of a model you trust.")]

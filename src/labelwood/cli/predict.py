@@ -35,6 +35,7 @@ def run(
     label_column: options.LabelColumn = "labels",
     id_column: options.IdColumn = "id",
     label_separator: options.LabelSeparator = ";",
+    assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
@@ -45,7 +46,7 @@ def run(
     from labelwood.cli.loading import load_classifier
     from labelwood.data.read import read_batches
 
-    classifier = load_classifier(model, threads, verify=not no_verify)
+    classifier = load_classifier(model, threads, assign, verify=not no_verify)
     columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
     try:

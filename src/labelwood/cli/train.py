@@ -18,11 +18,8 @@ def run(
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[str | None, typer.Option(help="Name of the model: centroid.")] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file: model = …, and tables params and vectorizer.")] = None,
-    assign: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter as key=value; the vectorizer's as vectorizer.key=value."),
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
+    assign: options.Assign = None,
     format: options.Format = None,
     split: options.Split = "train",
     text_column: options.TextColumn = "text",
