@@ -34,8 +34,12 @@ sanitize: $(VENV)/.tested
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/native_tests
 
+# Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested
-	$(BIN)/python benchmarks/foundation.py
+	@test -d "$(DATA)" || { echo "name the folder that holds eurlex4k and eurlex57k: make bench DATA=folder"; exit 1; }
+	$(BIN)/python benchmarks/reading.py $(DATA)/eurlex4k/eurlex_train.txt.xz
+	$(BIN)/python benchmarks/vectorizer.py $(DATA)/eurlex57k/train.jsonl.xz
+	$(BIN)/python benchmarks/metrics.py
 
 clean:
 	rm -rf $(VENV) build dist

@@ -4,7 +4,10 @@
 #include <nanobind/stl/string.h>
 
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "buffer.h"
 #include "centroid.h"
@@ -14,6 +17,9 @@
 #include "simd/kernels.h"
 #include "sparse.h"
 #include "sparse_text.h"
+#include "unicode.h"
+#include "vectorizer.h"
+#include "vocabulary.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -57,6 +63,12 @@ nb::tuple to_numpy(Csr&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
 }
 
+template <class Call>
+auto without_gil(Call call) {
+  nb::gil_scoped_release release;
+  return call();
+}
+
 // A CSR matrix from Python. Rows must lie inside the arrays; native code relies on it.
 CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, std::span<const float> values, int64_t n_cols) {
   CsrView m{view(indptr), view(indices), values, n_cols};
@@ -83,12 +95,6 @@ DenseView dense_view(const Matrix<float>& m) {
 nb::tuple to_numpy(Answers&& a) {
   const size_t k = a.k, n_rows = a.ids.size() / k;
   return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
-}
-
-template <class Call>
-auto without_gil(Call call) {
-  nb::gil_scoped_release release;
-  return call();
 }
 
 void check_members(int64_t n_rows, const CsrView& members) {
@@ -205,6 +211,168 @@ void translate(const std::exception_ptr& p, void*) {
   }
 }
 
+// ---- texts ----
+
+// What the running Python says of each code point, so that tokens are those of its `re` and `str.lower`.
+const UnicodeTable& python_unicode() {
+  static const UnicodeTable table([](uint32_t point) {
+    const auto c = static_cast<Py_UCS4>(point);
+    return CharInfo{Py_UNICODE_TOLOWER(c), Py_UNICODE_ISALNUM(c) || point == '_', Py_UNICODE_ISSPACE(c) != 0};
+  });
+  return table;
+}
+
+// Texts from Python: a list of str, or the (offsets, bytes) of an Arrow array. Both are read in place, save that
+// strings outside ASCII are encoded first. Nobody else may change the list.
+class TextsArgument {
+ public:
+  explicit TextsArgument(const nb::object& texts) {
+    if (nb::isinstance<nb::list>(texts))
+      read_list(texts);
+    else
+      read_arrays(nb::cast<Array<int64_t>>(texts[0]), nb::cast<Array<uint8_t>>(texts[1]));
+  }
+  Texts value() const { return texts_; }
+
+ private:
+  void read_list(const nb::object& list) {
+    const Py_ssize_t n = PyList_GET_SIZE(list.ptr());
+    texts_.reserve(n);
+    for (Py_ssize_t row = 0; row < n; ++row) {
+      PyObject* text = PyList_GET_ITEM(list.ptr(), row);
+      if (!PyUnicode_Check(text)) throw Error("text " + std::to_string(row) + " is not a str");
+      if (PyUnicode_IS_COMPACT_ASCII(text))
+        texts_.emplace_back(PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text));
+      else
+        encode(text, row);
+    }
+  }
+
+  // The bytes live as long as this object, not as long as the string, as Python's own cache would.
+  void encode(PyObject* text, Py_ssize_t row) {
+    PyObject* bytes = PyUnicode_AsUTF8String(text);
+    if (bytes == nullptr) {
+      if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
+      PyErr_Clear();
+      throw Error("text " + std::to_string(row) + " holds half of a surrogate pair, which is no character: "
+                  "remove it with text.encode('utf-8', 'ignore').decode()");
+    }
+    encoded_.push_back(nb::steal(bytes));
+    texts_.emplace_back(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)), PyBytes_GET_SIZE(bytes));
+  }
+
+  void read_arrays(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
+    const auto all = view(bytes);
+    const auto at = view(offsets);
+    for (size_t i = 0; i + 1 < at.size(); ++i) {
+      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > static_cast<int64_t>(all.size()))
+        throw Error("texts have offsets that do not match their bytes");
+      texts_.push_back(all.subspan(at[i], at[i + 1] - at[i]));
+    }
+  }
+
+  std::vector<nb::object> encoded_;
+  std::vector<Text> texts_;
+};
+
+// Arrays taken out of a Python tuple, kept alive next to the view of them.
+struct VocabularyArgument {
+  Array<uint8_t> bytes;
+  Array<int64_t> offsets;
+  Array<uint32_t> slots;
+
+  explicit VocabularyArgument(const nb::tuple& t)
+      : bytes(nb::cast<Array<uint8_t>>(t[0])),
+        offsets(nb::cast<Array<int64_t>>(t[1])),
+        slots(nb::cast<Array<uint32_t>>(t[2])) {
+    check_shape(value());
+  }
+  Vocabulary value() const { return {view(bytes), view(offsets), view(slots)}; }
+};
+
+// (unit, min_n, max_n, min_token, lowercase, stop words or None)
+struct AnalysisArgument {
+  std::optional<VocabularyArgument> stop_words;
+  Analysis value;
+
+  explicit AnalysisArgument(const nb::tuple& t) {
+    if (!t[5].is_none()) stop_words.emplace(nb::cast<nb::tuple>(t[5]));
+    value = {&python_unicode(), static_cast<Unit>(nb::cast<int>(t[0])), nb::cast<int>(t[1]), nb::cast<int>(t[2]),
+             nb::cast<int>(t[3]), nb::cast<bool>(t[4]), stop_words ? stop_words->value() : Vocabulary{}};
+  }
+};
+
+// (binary, sublinear, norm, idf or None)
+struct WeighingArgument {
+  std::optional<Array<double>> idf;
+  Weighing value;
+
+  WeighingArgument(const nb::tuple& t, int64_t n_cols) {
+    if (!t[3].is_none()) idf = nb::cast<Array<double>>(t[3]);
+    value = {nb::cast<bool>(t[0]), nb::cast<bool>(t[1]), static_cast<Norm>(nb::cast<int>(t[2])),
+             idf ? view(*idf) : std::span<const double>{}};
+    if (idf && static_cast<int64_t>(idf->size()) != n_cols) throw Error("idf has a different size than the vocabulary");
+  }
+};
+
+nb::tuple to_numpy(Terms&& terms) {
+  return nb::make_tuple(to_numpy(std::move(terms.bytes)), to_numpy(std::move(terms.offsets)));
+}
+
+nb::tuple to_numpy(CountMatrix&& m) {
+  return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.counts)));
+}
+
+nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
+                         bool with_matrix, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const TextsArgument all(texts);
+  TermCounts out = without_gil([&] { return count_terms(all.value(), how.value, with_matrix, n_threads); });
+  return nb::make_tuple(to_numpy(std::move(out.terms)), to_numpy(std::move(out.n_texts)),
+                        to_numpy(std::move(out.occurrences)), to_numpy(std::move(out.matrix)));
+}
+
+nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
+                           int32_t n_buckets, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const TextsArgument all(texts);
+  return to_numpy(without_gil([&] { return count_buckets(all.value(), how.value, n_buckets, n_threads); }));
+}
+
+nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
+                       const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, int n_threads) {
+  const WeighingArgument how(weighing, n_cols);
+  if (indptr.size() == 0 || indptr.data()[indptr.size() - 1] != static_cast<int64_t>(indices.size()) ||
+      indices.size() != counts.size())
+    throw Error("counts have a row pointer that does not match their entries");
+  return to_numpy(without_gil([&] {
+    return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
+  }));
+}
+
+nb::tuple transform_by_terms(const nb::object& texts, const nb::tuple& analysis,
+                             const nb::tuple& vocabulary, const nb::tuple& weighing, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const VocabularyArgument terms(vocabulary);
+  const WeighingArgument weights(weighing, terms.value().size());
+  const TextsArgument all(texts);
+  const Vocabulary known = terms.value();
+  return to_numpy(without_gil([&] { return transform(all.value(), how.value, known, weights.value, n_threads); }));
+}
+
+nb::tuple transform_by_buckets(const nb::object& texts, const nb::tuple& analysis,
+                               int32_t n_buckets, const nb::tuple& weighing, int n_threads) {
+  const AnalysisArgument how(analysis);
+  const WeighingArgument weights(weighing, n_buckets);
+  const TextsArgument all(texts);
+  return to_numpy(without_gil([&] { return transform(all.value(), how.value, n_buckets, weights.value, n_threads); }));
+}
+
+nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
+  const Vocabulary all{view(bytes), view(offsets), {}};
+  return to_numpy(without_gil([&] { return copy_terms(all, view(ids)); }));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -228,4 +396,19 @@ NB_MODULE(_native, m) {
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");
+
+  m.def("count_terms", count_terms_of, "Terms as (bytes, offsets), in how many texts, how often, and the counts.");
+  m.def("count_buckets", count_buckets_of, "The counts of hashed terms as CSR arrays.");
+  m.def("weigh_counts", weigh_counts, "Counts, with columns renumbered or left out, as tf-idf in CSR arrays.");
+  m.def("transform_by_terms", transform_by_terms, "Texts as tf-idf over a vocabulary in CSR arrays.");
+  m.def("transform_by_buckets", transform_by_buckets, "Texts as tf-idf over hashed terms in CSR arrays.");
+  m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
+  m.def("make_slots", [](const Array<uint8_t>& bytes, const Array<int64_t>& offsets) {
+    return to_numpy(make_slots(view(bytes), view(offsets)));
+  }, "The hash table of different terms.");
+  m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
+        "Raises unless the arrays are a sound vocabulary.");
+  m.def("mentions", [](const Array<uint8_t>& bytes, const std::string& part) {
+    return as_view(bytes.data(), bytes.size()).find(part) != std::string_view::npos;
+  }, "Whether bytes contain a part.");
 }

@@ -28,7 +28,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
+from labelwood.errors import LabelwoodError, ParameterError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_features, as_labels
 from labelwood.settings import check_params
 
@@ -145,6 +145,8 @@ class Model(Params, ABC):
     # Parameters that describe the machine rather than the model; they are not saved.
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
 
+    n_threads: int | None  # every model has it; None means all cores
+
     n_features_in_: int
     n_labels_: int
     labels_per_row_: int
@@ -210,7 +212,7 @@ class Model(Params, ABC):
     def check_fitted(self) -> None:
         """Raises `NotFittedError` unless `fit` or a load has run."""
         if not hasattr(self, "n_labels_"):
-            raise NotFittedError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise not_fitted(self)
 
     def state(self) -> State:
         """Everything the store needs to write this model."""
@@ -260,7 +262,7 @@ class Model(Params, ABC):
 
     @abstractmethod
     def _restore(self, state: State) -> None:
-        """Takes the arrays back, perhaps mapped and read-only. With `state.verify`, checks what native code relies on."""
+        """Takes the arrays back, perhaps mapped and read-only; with `state.verify`, after checking them."""
 
 
 def shape_of(features: Features) -> tuple[int, int]:

@@ -5,6 +5,7 @@ The command line prints them as one line and exits with status 2.
 
 from __future__ import annotations
 
+import sys
 from os import PathLike, fspath
 
 
@@ -59,6 +60,20 @@ class NotFittedError(LabelwoodError, AttributeError):
         >>> issubclass(NotFittedError, AttributeError)
         True
     """
+
+
+def not_fitted(model: object) -> NotFittedError:
+    """The error for a model that has not learned; also scikit-learn's own kind where scikit-learn is in use.
+
+    Example:
+        >>> str(not_fitted([]))
+        'this list has not learned yet: call fit first'
+    """
+    foreign = sys.modules.get("sklearn.exceptions")
+    kind: type[NotFittedError] = NotFittedError
+    if foreign is not None:
+        kind = type("NotFittedError", (NotFittedError, foreign.NotFittedError), {})
+    return kind(f"this {type(model).__name__} has not learned yet: call fit first")
 
 
 class MissingExtraError(LabelwoodError, ImportError):

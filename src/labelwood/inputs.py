@@ -98,7 +98,9 @@ def as_labels(Y: Any, n_rows: int, name: str = "Y") -> Sparse:
         array([0, 1, 3])
     """
     if Y is None:
-        raise LabelwoodError(f"{name} is missing: fit requires y to be passed, a rows × labels matrix")
+        raise LabelwoodError(
+            f"{name} is missing: fit requires y to be passed, but the target y is None; give a rows × labels matrix"
+        )
     matrix = Y.tocsr() if sparse.issparse(Y) else sparse.csr_array(_as_matrix(Y, name))
     if matrix.shape[0] != n_rows:
         raise LabelwoodError(

@@ -26,9 +26,7 @@ def test_an_entry_stored_twice_is_one_row():
     assert label_frequencies(Y).tolist() == [0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("family", "a", "b"), [("wikipedia", 0.5, 0.4), ("amazon", 0.6, 2.6), ("default", 0.55, 1.5)]
-)
+@pytest.mark.parametrize(("family", "a", "b"), [("wikipedia", 0.5, 0.4), ("amazon", 0.6, 2.6), ("default", 0.55, 1.5)])
 def test_each_family_has_its_constants_in_the_formula(family, a, b):
     assert PROPENSITY_FAMILIES[family] == (a, b)
     c = (math.log(1000) - 1) * (b + 1) ** a

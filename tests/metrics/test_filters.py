@@ -75,9 +75,7 @@ def test_a_filter_keeps_the_order_of_what_it_leaves(rows, pairs):
         assert kept.ids[i].tolist() == left + [-1] * (3 - len(left))
 
 
-@pytest.mark.parametrize(
-    "pairs", [[0, 1], [(0, 1, 2)], [(0.5, 1.0)], [(-1, 0)], [(0, -1)], [(2, 0)], [(0, 2**40)]]
-)
+@pytest.mark.parametrize("pairs", [[0, 1], [(0, 1, 2)], [(0.5, 1.0)], [(-1, 0)], [(0, -1)], [(2, 0)], [(0, 2**40)]])
 def test_pairs_that_cannot_be_used_are_refused(pairs):
     with pytest.raises(LabelwoodError, match="filters"):
         apply_filter(TOP, pairs)

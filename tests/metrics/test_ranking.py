@@ -248,9 +248,7 @@ def test_ndcg_and_f1_agree_with_scikit_learn():
     assert result["nDCG@4"] == pytest.approx(100 * ndcg_score(Y, scores, k=4))
     predicted = (np.argsort(np.argsort(-scores, axis=1), axis=1) < 4).astype(int)
     assert result["microF1@4"] == pytest.approx(100 * f1_score(Y, predicted, average="micro"))
-    assert result["macroF1@4"] == pytest.approx(
-        100 * f1_score(Y, predicted, average="macro", zero_division=0)
-    )
+    assert result["macroF1@4"] == pytest.approx(100 * f1_score(Y, predicted, average="macro", zero_division=0))
 
 
 @pytest.mark.parametrize("as_type", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, list])
@@ -282,17 +280,13 @@ def test_ks_that_cannot_be_used_are_refused(ks):
         evaluate(top_of([[0, 1]]), indicator([{0}], 2), ks=ks)
 
 
-@pytest.mark.parametrize(
-    ("metrics", "hint"), [(("ndcg",), "choose from P, nDCG"), ("PSP", "needs inv_propensity")]
-)
+@pytest.mark.parametrize(("metrics", "hint"), [(("ndcg",), "choose from P, nDCG"), ("PSP", "needs inv_propensity")])
 def test_metrics_that_cannot_be_made_are_refused(metrics, hint):
     with pytest.raises(ParameterError, match=hint):
         evaluate(top_of([[0]]), indicator([{0}], 2), ks=(1,), metrics=metrics)
 
 
-@pytest.mark.parametrize(
-    "inv", [np.ones(2), np.ones((3, 1)), np.array([1, 2, math.nan]), np.array([1, 2, -1.0])]
-)
+@pytest.mark.parametrize("inv", [np.ones(2), np.ones((3, 1)), np.array([1, 2, math.nan]), np.array([1, 2, -1.0])])
 def test_inverse_propensities_that_do_not_fit_are_refused(inv):
     with pytest.raises(LabelwoodError, match="inverse_propensities"):
         evaluate(top_of([[0]]), indicator([{0}], 3), ks=(1,), inv_propensity=inv)
@@ -304,9 +298,7 @@ def test_inverse_propensities_of_more_labels_than_y_has_are_fine():
     assert evaluate(top_of([[0]]), Y, ks=(1,), metrics="PSP", inv_propensity=inv) == {"PSP@1": 50.0}
 
 
-@pytest.mark.parametrize(
-    "ids", [np.array([0, 1]), np.array([[0.5]]), np.array([[2**40]]), np.array([[-(2**40)]])]
-)
+@pytest.mark.parametrize("ids", [np.array([0, 1]), np.array([[0.5]]), np.array([[2**40]]), np.array([[-(2**40)]])])
 def test_ids_that_are_no_ids_are_refused(ids):
     with pytest.raises(LabelwoodError, match="ids"):
         evaluate(TopK(ids, ids), indicator([{0}], 2), ks=(1,))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+_INTERRUPTED = 130  # what typer returns after Ctrl-C
+
 for command in (demo, train, predict, evaluate, info, convert):
     app.command(name=command.NAME)(command.run)
 
@@ -39,16 +40,12 @@ def status_of(arguments: Sequence[str]) -> int:
         return _complain(f"{e.format_message().rstrip('.')}; see labelwood --help")
     except MemoryError:
         return _complain("there is not enough memory for this; use fewer rows, features or labels")
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\nlabelwood: interrupted; nothing half-written is left\n")
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has gone; nothing is wrong. Python must not complain at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as e:
         return _complain(f"{e.filename or 'a file'}: {e.strerror or e}; check the name, the space and the permissions")
-    return result if isinstance(result, int) else 0
+    status = result if isinstance(result, int) else 0
+    if status == _INTERRUPTED:
+        sys.stderr.write("\nlabelwood: interrupted; nothing half-written is left\n")
+    return status
 
 
 def _complain(message: str) -> int:

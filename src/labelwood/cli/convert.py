@@ -16,7 +16,7 @@ def run(
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Data in any format; - for standard input.")],
     output: Annotated[Path, typer.Argument(help="File to write; its name tells format and compression.")],
     to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,
-    format: options.Format = None,  # noqa: A002
+    format: options.Format = None,
     split: options.Split = "train",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",

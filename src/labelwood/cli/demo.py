@@ -39,7 +39,7 @@ def run(threads: options.Threads = None, json: options.Json = False) -> None:
     for i in range(0, len(test), len(test) // 3)[:3]:
         text = test.texts[i].as_py()
         sys.stdout.write(f"{text[:100]}{'…' if len(text) > 100 else ''}\n")
-        truth = {test.labels[j] for j in test.Y.indices[test.Y.indptr[i] : test.Y.indptr[i + 1]]}
+        truth = {classifier.labels_[j] for j in test.Y.indices[test.Y.indptr[i] : test.Y.indptr[i + 1]]}
         for name, score in classifier.suggest([text], k=5)[0]:
             sys.stdout.write(f"  {score:5.2f}  {'✓' if name in truth else ' '} {name}\n")
     sys.stdout.write("\nYour own data: labelwood train DATA -o MODEL; labelwood predict MODEL TEXTS\n")

@@ -20,7 +20,7 @@ def run(
     ks: Annotated[str, typer.Option(help="The numbers of predictions to look at.")] = "1,3,5,10",
     propensity: Annotated[str, typer.Option(help="Propensity family: default, wikipedia or amazon.")] = "default",
     filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" that must not count.')] = None,
-    format: options.Format = None,  # noqa: A002
+    format: options.Format = None,
     split: options.Split = "test",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",

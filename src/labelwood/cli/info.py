@@ -14,7 +14,7 @@ NAME = "info"
 
 def run(
     path: Annotated[Path, typer.Argument(help="A saved model, or data in any format.")],
-    format: options.Format = None,  # noqa: A002
+    format: options.Format = None,
     split: options.Split = "train",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",

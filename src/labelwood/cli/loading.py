@@ -19,7 +19,7 @@ def load_classifier(path: Path, threads: int | None, *, verify: bool = True) -> 
     classifier = load(path, verify=verify)
     if not isinstance(classifier, TextClassifier):
         raise ModelError(f"{path}: a bare {type(classifier).__name__} has no label names; load it in Python instead")
-    classifier.n_threads = classifier.model_.n_threads = threads  # type: ignore[attr-defined]
+    classifier.n_threads = classifier.model_.n_threads = threads
     if classifier.vectorizer_ is not None:
         classifier.vectorizer_.n_threads = threads
     return classifier

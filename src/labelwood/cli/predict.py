@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as json_module
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -21,10 +22,14 @@ def run(
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")
+    ] = None,
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
-    label_texts: Annotated[bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")] = False,
-    format: options.Format = None,  # noqa: A002
+    label_texts: Annotated[
+        bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
+    ] = False,
+    format: options.Format = None,
     split: options.Split = "test",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",
@@ -43,12 +48,17 @@ def run(
     classifier = load_classifier(model, threads, verify=not no_verify)
     columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
-    with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
-        for batch in read_batches(data, format=format, split=split, columns=columns):
-            for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
-                out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
-            n_rows += len(batch)
-            progress.update(len(batch))
+    try:
+        with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
+            for batch in read_batches(data, format=format, split=split, columns=columns):
+                for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
+                    out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
+                n_rows += len(batch)
+                progress.update(len(batch))
+    except BrokenPipeError:
+        # The reader of our output has gone, which is no error; nor may Python complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
     if json:
         options.report({"rows": n_rows, "seconds": round(time.perf_counter() - started, 3)}, as_json=True)
 

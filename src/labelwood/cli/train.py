@@ -23,7 +23,7 @@ def run(
         list[str] | None,
         typer.Option("--set", help="A parameter as key=value; the vectorizer's as vectorizer.key=value."),
     ] = None,
-    format: options.Format = None,  # noqa: A002
+    format: options.Format = None,
     split: options.Split = "train",
     text_column: options.TextColumn = "text",
     label_column: options.LabelColumn = "labels",
@@ -47,9 +47,9 @@ def run(
         raise ParameterError(f"{data} holds groups of rows; labels of single rows are needed to train")
     classifier.fit_dataset(rows)
     classifier.save(output)
-    facts = {"model": str(output), **classifier.describe(), "read_seconds": round(read_seconds, 3)}
-    facts["train_seconds"] = round(time.perf_counter() - started - read_seconds, 3)
-    options.report({**facts, "kind": facts["model"], "model": str(output)}, json, title="Trained")
+    seconds = {"read_seconds": read_seconds, "train_seconds": time.perf_counter() - started - read_seconds}
+    facts = {"output": str(output), **classifier.describe(), **{name: round(s, 3) for name, s in seconds.items()}}
+    options.report(facts, json, title="Trained")
 
 
 def build(model: str | None, settings: dict[str, Any], threads: int | None) -> Any:

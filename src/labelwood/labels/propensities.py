@@ -121,9 +121,7 @@ def family_of(dataset: str) -> str:
 def _checked_frequencies(frequencies: Any) -> NDArray[np.float64]:
     counts = np.asarray(frequencies, np.float64)
     if counts.ndim != 1:
-        raise LabelwoodError(
-            f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)"
-        )
+        raise LabelwoodError(f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)")
     if not np.isfinite(counts).all() or (counts < 0).any():
         raise LabelwoodError("frequencies contain a negative or non-finite number: pass label_frequencies(Y)")
     return counts

@@ -75,13 +75,10 @@ def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         raise LabelwoodError(
-            f"filters have shape {array.shape} and dtype {array.dtype}: "
-            "pass pairs (row, label) of whole numbers, n × 2"
+            f"filters have shape {array.shape} and dtype {array.dtype}: pass pairs (row, label) of whole numbers, n × 2"
         )
     if array.min() < 0 or array[:, 1].max() > np.iinfo(np.int32).max:
-        raise LabelwoodError(
-            "filters contain a negative or too large number: count rows and labels from zero"
-        )
+        raise LabelwoodError("filters contain a negative or too large number: count rows and labels from zero")
     if array[:, 0].max() >= n_rows:
         raise LabelwoodError(
             f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"

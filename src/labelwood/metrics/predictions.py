@@ -34,9 +34,7 @@ def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
         )
     ids = _checked_ids(top.ids)
     if ids.shape[1] < k:
-        raise LabelwoodError(
-            f"the predictions hold {ids.shape[1]} labels a row and k is {k}: predict with a larger k"
-        )
+        raise LabelwoodError(f"the predictions hold {ids.shape[1]} labels a row and k is {k}: predict with a larger k")
     return TopK(ids, top.scores)
 
 
@@ -50,8 +48,7 @@ def truth(Y: Any, n_rows: int) -> Sparse:
     shape = np.shape(Y)
     if len(shape) == 2 and shape[0] != n_rows:
         raise LabelwoodError(
-            f"the predictions have {n_rows} rows and Y has {shape[0]}: "
-            "pass the Y of the rows that were predicted"
+            f"the predictions have {n_rows} rows and Y has {shape[0]}: pass the Y of the rows that were predicted"
         )
     if n_rows == 0:
         raise LabelwoodError("the predictions have no rows: there is nothing to evaluate")
@@ -128,9 +125,7 @@ def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
 def _checked_ids(ids: Any) -> NDArray[np.int32]:
     ids = np.asarray(ids)
     if ids.ndim != 2 or ids.dtype.kind not in "iu":
-        raise LabelwoodError(
-            f"ids have shape {ids.shape} and dtype {ids.dtype}: pass whole numbers, rows × k"
-        )
+        raise LabelwoodError(f"ids have shape {ids.shape} and dtype {ids.dtype}: pass whole numbers, rows × k")
     limits = np.iinfo(np.int32)
     if ids.dtype != np.int32 and ids.size and not limits.min <= ids.min() <= ids.max() <= limits.max:
         raise LabelwoodError(f"ids reach from {ids.min()} to {ids.max()}: label ids are at most {limits.max}")

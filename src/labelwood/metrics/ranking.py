@@ -75,11 +75,7 @@ def evaluate(
     labels = truth(Y, len(best))
     gain = gains(inv_propensity if _PROPENSITY_SCORED & set(names) else None, labels.n_cols)
     sums = collect(best, labels, ks, gain, count_labels=bool(_OVER_LABELS & set(names)), n_threads=n_threads)
-    return {
-        f"{name}@{k}": 100 * _FORMULAS[name](_At(sums, ks, i, labels))
-        for name in names
-        for i, k in enumerate(ks)
-    }
+    return {f"{name}@{k}": 100 * _FORMULAS[name](_At(sums, ks, i, labels)) for name in names for i, k in enumerate(ks)}
 
 
 class _At:

@@ -150,9 +150,7 @@ def frequency_thresholds(frequencies: Any, shares: Sequence[float] = (1 / 3, 2 /
         (50, 30)
     """
     if len(shares) != 2 or not 0 <= shares[0] <= shares[1] <= 1:
-        raise ParameterError(
-            f"shares are {tuple(shares)} but should be two numbers from 0 to 1 that do not descend"
-        )
+        raise ParameterError(f"shares are {tuple(shares)} but should be two numbers from 0 to 1 that do not descend")
     ordered = np.sort(_checked_counts(frequencies, 0))[::-1]
     total = ordered.sum()
     if total == 0:
@@ -170,9 +168,7 @@ def _contribution(top: TopK, Y: Any, inv_propensity: Any, n_threads: int | None)
     return dict(zip(names, (values[f"{name}@{top.k}"] for name in names), strict=True))
 
 
-def _bin(
-    name: str, member: NDArray[np.bool_], counts: Counts, table: LabelTable, at: dict[str, float]
-) -> Bin:
+def _bin(name: str, member: NDArray[np.bool_], counts: Counts, table: LabelTable, at: dict[str, float]) -> Bin:
     inside = member[: len(table.true)]
     true, correct = table.true[inside], table.correct[inside]
     frequencies = counts[member]
@@ -208,9 +204,7 @@ def _label_table(top: TopK, labels: Sparse, k: int, n_threads: int | None) -> La
 def _checked_counts(frequencies: Any, n_labels: int) -> Counts:
     counts = np.asarray(frequencies)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
-        raise LabelwoodError(
-            "frequencies must be one whole number of at least 0 a label: pass label_frequencies(Y)"
-        )
+        raise LabelwoodError("frequencies must be one whole number of at least 0 a label: pass label_frequencies(Y)")
     unseen = max(0, n_labels - len(counts))
     return np.concatenate([counts.astype(np.int64), np.zeros(unseen, np.int64)])
 

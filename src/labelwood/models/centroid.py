@@ -42,9 +42,7 @@ class CentroidClassifier(Model):
     def _fit(self, X: Features, Y: Sparse) -> None:
         vectors = label_vectors(X, Y, thread_count(self.n_threads))
         # Sparse vectors are kept by feature, so that a row visits only the labels that share its features.
-        self.weights_: Sparse | Floats = (
-            from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
-        )
+        self.weights_: Sparse | Floats = from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
 
     def _topk(self, X: Features, k: int) -> TopK:
         if isinstance(X, Sparse) != isinstance(self.weights_, Sparse):
@@ -56,7 +54,11 @@ class CentroidClassifier(Model):
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         if isinstance(self.weights_, Sparse):
-            return {"indptr": self.weights_.indptr, "indices": self.weights_.indices, "values": self.weights_.values}
+            return {
+                "indptr": self.weights_.indptr,
+                "indices": self.weights_.indices,
+                "values": self.weights_.values,
+            }
         return {"centroids": self.weights_}
 
     def _restore(self, state: State) -> None:

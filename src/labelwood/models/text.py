@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.base import Model, Params, Threads, TopK
 from labelwood.data.dataset import Dataset, indicator
-from labelwood.errors import LabelwoodError, ModelError, NotFittedError
+from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.features import TextVectorizer
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate, extra_candidates
@@ -45,7 +44,11 @@ class TextClassifier(Params):
     kind: ClassVar[str] = "text"
 
     def __init__(
-        self, *, model: Model | str = "centroid", vectorizer: TextVectorizer | None = None, n_threads: Threads = None
+        self,
+        *,
+        model: Model | str = "centroid",
+        vectorizer: TextVectorizer | None = None,
+        n_threads: Threads = None,
     ) -> None:
         self.model = model
         self.vectorizer = vectorizer
@@ -65,35 +68,26 @@ class TextClassifier(Params):
         check_params(type(self), self.get_params(deep=False))
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
-        self.vectorizer_ = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
-        if self.vectorizer_ is not None:
-            self.vectorizer_.fit(data.texts)
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
+        self.vectorizer_ = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
+        words = None if self.vectorizer_ is None else self.vectorizer_.fit_transform(data.texts)
         Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
         self.labels_ = data.labels
         self.label_texts_ = data.label_texts
         self.frequencies_ = label_frequencies(Y)
         self.n_rows_ = len(data)
-        self.model_ = model.fit(self.features(data), Y)
+        self.model_: Model = model.fit(_joined(words, data), Y)
         return self
 
     def features(self, data: Dataset) -> Any:
         """The dataset's rows as the model takes them."""
-        blocks = []
+        self._check_fitted()
+        words = None
         if self.vectorizer_ is not None:
             if data.texts is None:
                 raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
-            blocks.append(self.vectorizer_.transform(data.texts))
-        if data.sparse is not None:
-            blocks.append(data.sparse)
-        if data.dense is not None:
-            if not blocks:
-                return data.dense
-            blocks.append(sparse.csr_array(data.dense))
-        if not blocks:
-            raise LabelwoodError("these rows have no features: the model was trained on numbers, not on texts")
-        X = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
-        return _widened(X, getattr(self, "model_", None))
+            words = self.vectorizer_.transform(data.texts)
+        return _widened(_joined(words, data), self.model_)
 
     def predict_topk(self, texts: Any, k: int = 5) -> TopK:
         """The `k` best labels of each text (or row of a `Dataset`), best first."""
@@ -203,7 +197,7 @@ class TextClassifier(Params):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise NotFittedError(f"this {type(self).__name__} has not learned yet: call fit first")
+            raise not_fitted(self)
 
     def _fresh(self, part: Any) -> Any:
         """A copy of an unfitted part that uses this classifier's threads."""
@@ -228,9 +222,19 @@ def _names(names: Iterable[str], row: int) -> list[str]:
     return [str(name) for name in names]
 
 
-def _widened(X: Any, model: Model | None) -> Any:
+def _joined(words: Any, data: Dataset) -> Any:
+    """Features of texts and numeric features side by side; dense rows stay dense where they are all there is."""
+    if words is None and data.sparse is None:
+        if data.dense is None:
+            raise LabelwoodError("these rows have no features: the model was trained on numbers, not on texts")
+        return data.dense
+    dense = None if data.dense is None else sparse.csr_array(data.dense)
+    blocks = [block for block in (words, data.sparse, dense) if block is not None]
+    return blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
+
+
+def _widened(X: Any, model: Model) -> Any:
     """Rows of a format without a header may be narrower than the model: the missing features are zero."""
-    if model is None or X.shape[1] >= model.n_features_in_:
+    if not sparse.issparse(X) or X.shape[1] >= model.n_features_in_:
         return X
-    indptr: NDArray[Any] = X.indptr
-    return sparse.csr_array((X.data, X.indices, indptr), shape=(X.shape[0], model.n_features_in_))
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], model.n_features_in_))

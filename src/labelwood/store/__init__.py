@@ -1,5 +1,92 @@
-"""Models on disk: a manifest, plain arrays and names. Nothing that can execute."""
+"""Models on disk: a manifest, plain arrays and names. Nothing that can execute.
+
+    manifest.json                what the model is; each array's dtype and shape; each file's size and sha256
+    arrays-<hash>.safetensors    all arrays of the model and of its parts
+    names-<hash>.arrow           one list of names
+
+`docs/format.md` specifies the files. The heavy imports wait until a model is really written or read.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, TypeAlias
 
 from labelwood.store.state import State
 
-__all__ = ["State"]
+__all__ = ["State", "check_target", "describe", "is_model", "read", "write"]
+
+Place: TypeAlias = str | PathLike[str]
+
+
+def write(path: Place, state: State) -> None:
+    """Saves a model as a folder. A model that is there is replaced in one step, or kept whole if this fails.
+
+    Example:
+        >>> import tempfile, numpy as np
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write(f"{folder}/model", State("demo", {"k": 5}, {}, arrays={"w": np.arange(3.0)}))
+        ...     read(f"{folder}/model").arrays["w"].tolist()
+        [0.0, 1.0, 2.0]
+    """
+    from labelwood.store import writing
+
+    writing.write(path, state)
+
+
+def check_target(path: Place) -> None:
+    """Raises `ModelError` where a model cannot be saved, so that nobody trains for hours first.
+
+    Example:
+        >>> check_target("a/new/place")
+    """
+    from pathlib import Path
+
+    from labelwood.store import atomic
+
+    atomic.check_target(Path(path))
+
+
+def read(path: Place, *, verify: bool = True) -> State:
+    """Maps a saved model. With `verify`, the contents of every file are checked; without, only its frame.
+
+    Either way a file that is missing, cut short or in contradiction to the manifest is a `ModelError`. Leave
+    `verify` on for models that come from elsewhere: it alone notices altered contents.
+
+    Example:
+        >>> read("no/such/model")
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.ModelError: no/such/model does not exist: give the folder of a saved model
+    """
+    from labelwood.store import reading
+
+    return reading.read(path, verify=verify)
+
+
+def describe(path: Place) -> dict[str, Any]:
+    """What the manifest says about a saved model, without opening its arrays.
+
+    Example:
+        >>> import tempfile, numpy as np
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write(f"{folder}/model", State("demo", {"k": 5}, {}, arrays={"w": np.zeros((2, 3))}))
+        ...     facts = describe(f"{folder}/model")
+        >>> facts["kind"], facts["params"], facts["arrays"]
+        ('demo', {'k': 5}, {'w': {'dtype': 'float64', 'shape': [2, 3]}})
+    """
+    from labelwood.store import reading
+
+    return reading.describe(path)
+
+
+def is_model(path: Place) -> bool:
+    """Whether a folder holds a Labelwood model, of whatever format version.
+
+    Example:
+        >>> is_model("no/such/model")
+        False
+    """
+    from labelwood.store import reading
+
+    return reading.is_model(path)

@@ -42,7 +42,7 @@ class State:
         value = self.arrays.get(name)
         if value is None or value.dtype != np.dtype(dtype) or value.ndim != ndim:
             raise ModelError(
-                f"the model's array {name!r} is missing or is not of {ndim} dimension(s) and {np.dtype(dtype)}: "
-                "save the model again"
+                f"the model's array {name!r} is missing or is not of {ndim} dimension(s) and "
+                f"{np.dtype(dtype)}: save the model again"
             )
         return value

@@ -1,0 +1,74 @@
+// Counts how often each number occurs in one row, and forgets the row in constant time.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace labelwood {
+
+struct Count {
+  uint32_t id, count;
+};
+
+inline void sort_by_id(std::span<Count> counts) {
+  std::sort(counts.begin(), counts.end(), [](Count a, Count b) { return a.id < b.id; });
+}
+
+class RowCounter {
+ public:
+  void clear() {
+    counts_.clear();
+    if (++row_ != 0) return;
+    std::fill(slots_.begin(), slots_.end(), Slot{0, 0});  // after 2^32 rows old marks would come alive again
+    row_ = 1;
+  }
+
+  void add(uint32_t id) {
+    const size_t mask = slots_.size() - 1;
+    for (size_t slot = scatter(id) & mask;; slot = (slot + 1) & mask) {
+      if (slots_[slot].row != row_) {
+        slots_[slot] = {row_, static_cast<uint32_t>(counts_.size())};
+        counts_.push_back({id, 1});
+        if (2 * counts_.size() > slots_.size()) grow();
+        return;
+      }
+      Count& entry = counts_[slots_[slot].place];
+      if (entry.id == id) {
+        ++entry.count;
+        return;
+      }
+    }
+  }
+
+  // In order of first occurrence.
+  std::span<const Count> counts() const { return counts_; }
+
+  std::span<const Count> sorted() {
+    sort_by_id(counts_);
+    return counts_;
+  }
+
+ private:
+  struct Slot {
+    uint32_t row, place;  // taken only where `row` is the current one
+  };
+
+  static size_t scatter(uint32_t id) { return (id * 0x9E3779B97F4A7C15u) >> 32; }
+
+  void grow() {
+    slots_.assign(slots_.size() * 2, Slot{row_ - 1, 0});
+    const size_t mask = slots_.size() - 1;
+    for (uint32_t place = 0; place < counts_.size(); ++place) {
+      size_t slot = scatter(counts_[place].id) & mask;
+      while (slots_[slot].row == row_) slot = (slot + 1) & mask;
+      slots_[slot] = {row_, place};
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(256, Slot{0, 0});
+  std::vector<Count> counts_;
+  uint32_t row_ = 1;
+};
+
+}  // namespace labelwood

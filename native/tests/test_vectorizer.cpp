@@ -1,0 +1,195 @@
+#include "vectorizer.h"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "error.h"
+#include "hash.h"
+#include "row_counter.h"
+#include "unicode.h"
+
+using namespace labelwood;
+
+namespace {
+
+// Latin letters, digits and Greek capitals are enough here; the tests in Python go through all of Unicode.
+CharInfo describe(uint32_t c) {
+  const bool upper = (c >= 'A' && c <= 'Z') || (c >= 0x391 && c <= 0x3A9);
+  const bool lower = (c >= 'a' && c <= 'z') || (c >= 0x3B1 && c <= 0x3C9);
+  const bool other = (c >= '0' && c <= '9') || c == '_' || c == 0x130;
+  return {upper ? c + 32 : c == 0x130 ? 'i' : c, upper || lower || other, c == ' ' || c == '\n'};
+}
+
+const UnicodeTable& unicode() {
+  static const UnicodeTable table(describe);
+  return table;
+}
+
+Analysis analysis(Unit unit, int min_n, int max_n) { return {&unicode(), unit, min_n, max_n, 2, true, {}}; }
+
+Text text(const std::string& s) { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
+
+std::vector<std::string> terms_of(const std::string& s, const Analysis& how) {
+  Analyzer analyzer(how);
+  std::vector<std::string> out;
+  for (const Analyzer::Term term : analyzer.terms(text(s))) out.emplace_back(as_view(analyzer.bytes(term), term.size));
+  return out;
+}
+
+using Strings = std::vector<std::string>;
+
+struct Corpus {
+  explicit Corpus(Strings all) : strings(std::move(all)) {
+    for (const auto& s : strings) texts.push_back(text(s));
+  }
+  Strings strings;
+  std::vector<Text> texts;
+};
+
+Corpus numbered_words(int n) {
+  Strings strings;
+  for (int i = 0; i < n; ++i)
+    strings.push_back("word" + std::to_string(i % 97) + " word" + std::to_string(i * i % 1013) + " common common");
+  return Corpus(strings);
+}
+
+template <class T>
+std::string raw(const Buffer<T>& b) {
+  return {reinterpret_cast<const char*>(b.data()), b.size() * sizeof(T)};
+}
+
+template <class T>
+std::span<const T> span_of(const Buffer<T>& b) {
+  return {b.data(), b.size()};
+}
+
+Vocabulary view_of(const Terms& terms, const Buffer<uint32_t>& slots) {
+  return {span_of(terms.bytes), span_of(terms.offsets), span_of(slots)};
+}
+
+}  // namespace
+
+TEST(utf8_survives_reading_and_writing) {
+  for (uint32_t point = 0; point < UnicodeTable::kEnd; ++point) {
+    uint8_t bytes[4];
+    const uint8_t* end = write_utf8(point, bytes);
+    const uint8_t* at = bytes;
+    CHECK(read_utf8(at, end) == point && at == end);
+  }
+}
+
+TEST(broken_utf8_never_reads_beyond_the_end) {
+  for (int lead = 0x80; lead < 0x100; ++lead) {
+    const std::vector<uint8_t> bytes{static_cast<uint8_t>(lead)};
+    const uint8_t* at = bytes.data();
+    CHECK(read_utf8(at, at + 1) == 0xFFFD && at == bytes.data() + 1);
+  }
+}
+
+TEST(the_table_answers_as_it_was_told) {
+  for (uint32_t c = 0; c < UnicodeTable::kEnd; ++c) {
+    const CharInfo told = describe(c), kept = unicode()[c];
+    CHECK(told.lower == kept.lower && told.word == kept.word && told.space == kept.space);
+  }
+}
+
+TEST(murmur_gives_the_published_values) {
+  const auto hash = [](const std::string& s) { return murmur3_32(text(s).data(), s.size()); };
+  CHECK(hash("") == 0);
+  CHECK(hash("test") == 0xBA6BD213u);
+  CHECK(hash("Hello, world!") == 0xC0363E43u);
+  CHECK(hash("The quick brown fox jumps over the lazy dog") == 0x2E4FF723u);
+}
+
+TEST(our_hash_never_changes_because_models_on_disk_hold_it) {
+  uint64_t all = 0;
+  std::string s;
+  for (int i = 0; i < 40; ++i) {
+    all = all * 31 + term_hash(text(s).data(), s.size());
+    s += static_cast<char>('a' + i % 26);
+  }
+  CHECK(all == 0x1C3AEA7801D1FE4Bu);
+}
+
+TEST(words_are_lowered_split_and_joined_to_ngrams) {
+  const Strings expected{"an", "oak", "elm_2", "an oak", "oak elm_2"};
+  CHECK(terms_of("An Oak, a ELM_2!", analysis(Unit::word, 1, 2)) == expected);
+  CHECK(terms_of("\u0391\u0392x \u0130x", analysis(Unit::word, 1, 1)) == (Strings{"\u03B1\u03B2x"}));
+  CHECK(terms_of("", analysis(Unit::word, 1, 1)).empty());
+}
+
+TEST(several_spaces_count_as_one_character_and_one_stays_itself) {
+  CHECK(terms_of("a\nB  \nc", analysis(Unit::chars, 1, 1)) == (Strings{"a", "\n", "b", " ", "c"}));
+  CHECK(terms_of("\u0130", analysis(Unit::chars, 1, 2)) == (Strings{"i", "\u0307", "i\u0307"}));
+  CHECK(terms_of("ab", analysis(Unit::chars, 3, 5)).empty());
+}
+
+TEST(a_short_word_counts_once_within_words) {
+  const Strings expected{" a ", " bc", "bcd", "cd ", " bcd", "bcd "};
+  CHECK(terms_of(" a  bcd", analysis(Unit::chars_in_words, 3, 4)) == expected);
+  CHECK(terms_of("a", analysis(Unit::chars_in_words, 4, 9)) == (Strings{" a "}));
+}
+
+TEST(rows_are_counted_apart_also_when_the_table_grows) {
+  RowCounter counter;
+  for (uint32_t row = 1; row < 5; ++row) {
+    counter.clear();
+    for (uint32_t repeat = 0; repeat < row; ++repeat)
+      for (uint32_t id = 0; id < 5000; id += row) counter.add(id * 7919u);
+    CHECK(counter.counts().size() == (5000 + row - 1) / row);
+    for (const Count entry : counter.sorted()) CHECK(entry.count == row);
+  }
+}
+
+TEST(terms_come_in_byte_order_with_their_counts) {
+  const Corpus corpus({"pine oak oak", "oak", std::string("longterm1 longterm2 longterm")});
+  const TermCounts out = count_terms(corpus.texts, analysis(Unit::word, 1, 1), true, 2);
+  const Buffer<uint32_t> slots = make_slots(span_of(out.terms.bytes), span_of(out.terms.offsets));
+  const Vocabulary v = view_of(out.terms, slots);
+  check_contents(v);
+  CHECK(v.size() == 5 && v.term(0) == "longterm" && v.term(1) == "longterm1" && v.term(2) == "longterm2");
+  CHECK(v.term(3) == "oak" && v.term(4) == "pine");
+  CHECK(out.n_texts[3] == 2 && out.occurrences[3] == 3);
+  CHECK(out.matrix.indptr[1] == 2 && out.matrix.indices[0] == 3 && out.matrix.counts[0] == 2);
+  CHECK(v.find(text("oak").data(), 3) == 3 && v.find(text("elm").data(), 3) == -1);
+}
+
+TEST(counts_and_weights_are_the_same_bytes_for_any_number_of_threads) {
+  const Corpus corpus = numbered_words(1000);
+  const Analysis how = analysis(Unit::word, 1, 2);
+  std::string first;
+  for (int n_threads : {1, 2, 8}) {
+    TermCounts out = count_terms(corpus.texts, how, true, n_threads);
+    const Csr m = transform(corpus.texts, how, 64, {false, true, Norm::l2, {}}, n_threads);
+    const std::string all = raw(out.terms.bytes) + raw(out.terms.offsets) + raw(out.n_texts) + raw(out.occurrences) +
+                            raw(out.matrix.indptr) + raw(out.matrix.indices) + raw(out.matrix.counts) + raw(m.indptr) +
+                            raw(m.indices) + raw(m.values);
+    if (first.empty()) first = all;
+    CHECK(all == first);
+  }
+}
+
+TEST(a_damaged_vocabulary_is_refused) {
+  const std::string bytes = "aabb";
+  const std::vector<int64_t> offsets{0, 2, 4};
+  const std::span<const uint8_t> b = text(bytes);
+  const Buffer<uint32_t> slots = make_slots(b, offsets);
+  check_contents({b, offsets, span_of(slots)});
+  const std::vector<uint32_t> full(4, 0), outside(4, 7), none(4, Vocabulary::kEmpty), odd(3, 0);
+  const std::vector<int64_t> far{0, 9, 4}, twice{0, 4, 4};
+  for (const auto& bad : {full, outside, none, odd}) CHECK_THROWS(check_contents({b, offsets, bad}), Error);
+  for (const auto& bad : {far, twice}) CHECK_THROWS(check_contents({b, bad, span_of(slots)}), Error);
+  CHECK_THROWS(check_contents({b, {}, span_of(slots)}), Error);
+}
+
+TEST(weights_follow_the_norm_and_leave_out_columns) {
+  const std::vector<int64_t> indptr{0, 3};
+  const std::vector<int32_t> indices{0, 1, 2}, counts{1, 4, 2}, columns{0, -1, 1};
+  const std::vector<double> idf{3, 4};
+  const Csr m = weigh(indptr, indices, counts, columns, 2, {true, true, Norm::l2, idf}, 1);
+  CHECK(m.indices.size() == 2 && m.indices[1] == 1);
+  CHECK(std::abs(m.values[0] - 0.6f) < 1e-7f && std::abs(m.values[1] - 0.8f) < 1e-7f);
+}

@@ -1,0 +1,87 @@
+// Terms and their ids: a table that grows while texts are read, and one of plain arrays that a model keeps.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "buffer.h"
+
+namespace labelwood {
+
+inline std::string_view as_view(const uint8_t* p, size_t n) { return {reinterpret_cast<const char*>(p), n}; }
+
+// A finished vocabulary in someone's arrays. Term i is bytes[offsets[i], offsets[i + 1]).
+struct Vocabulary {
+  static constexpr uint32_t kEmpty = 0xFFFFFFFFu;
+
+  std::span<const uint8_t> bytes;
+  std::span<const int64_t> offsets;  // n_terms + 1
+  std::span<const uint32_t> slots;   // ids by hash, linear probing; a power of two and at most half full
+
+  int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
+  std::string_view term(int64_t i) const { return as_view(bytes.data() + offsets[i], offsets[i + 1] - offsets[i]); }
+
+  // The id of the term with this term_hash, or −1.
+  int64_t find(const uint8_t* p, size_t n, uint64_t hash) const;
+  int64_t find(const uint8_t* p, size_t n) const;
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots[hash & (slots.size() - 1)]); }
+};
+
+// Terms in arrays of their own.
+struct Terms {
+  Buffer<uint8_t> bytes;
+  Buffer<int64_t> offsets;
+};
+
+// The terms named by `ids`, one after the other. A source is anything with term(i).
+template <class Source, class Id>
+Terms copy_terms(const Source& source, std::span<const Id> ids) {
+  Terms out{{}, Buffer<int64_t>(ids.size() + 1)};
+  out.offsets[0] = 0;
+  for (size_t i = 0; i < ids.size(); ++i) out.offsets[i + 1] = out.offsets[i] + source.term(ids[i]).size();
+  out.bytes = Buffer<uint8_t>(out.offsets[ids.size()]);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view term = source.term(ids[i]);
+    std::copy(term.begin(), term.end(), out.bytes.data() + out.offsets[i]);
+  }
+  return out;
+}
+
+// The hash table for terms that are all different.
+Buffer<uint32_t> make_slots(std::span<const uint8_t> bytes, std::span<const int64_t> offsets);
+
+// Checks the sizes only, in constant time: what `find` needs in order to end.
+void check_shape(const Vocabulary& vocabulary);
+
+// Checks everything `find` relies on, for arrays that come from a file: ascending terms inside the bytes, each found.
+void check_contents(const Vocabulary& vocabulary);
+
+// A vocabulary that gives new terms the next id.
+class TermTable {
+ public:
+  TermTable();
+  uint32_t id_of(const uint8_t* p, size_t n, uint64_t hash);
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  std::string_view term(int64_t i) const { return as_view(bytes_.data() + offsets_[i], offsets_[i + 1] - offsets_[i]); }
+
+  // Ids in the order of the terms' bytes, which is the order of their code points.
+  std::vector<uint32_t> sorted_ids() const;
+
+ private:
+  struct Slot {
+    uint32_t hash;  // low half, so that growing and most comparisons need not look at the term
+    uint32_t id;
+  };
+
+  uint32_t append(const uint8_t* p, size_t n);
+  void grow();
+
+  std::vector<uint8_t> bytes_;
+  std::vector<int64_t> offsets_{0};
+  std::vector<Slot> slots_;
+};
+
+}  // namespace labelwood

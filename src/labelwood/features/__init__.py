@@ -1,0 +1,5 @@
+"""Texts to features."""
+
+from labelwood.features.text import TextVectorizer
+
+__all__ = ["TextVectorizer"]

@@ -1,0 +1,101 @@
+"""All arrays of a model in one safetensors file, written by that package and mapped back without a copy.
+
+The package's own readers copy each array, so mapping is done here, and strictly: the file must hold exactly
+the arrays of the manifest, one behind the other, each where its dtype can be read from memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.errors import ModelError
+from labelwood.store import strict_json
+from labelwood.store.damage import damaged, quoted
+from labelwood.store.dtypes import DTYPES, SAFETENSORS
+from labelwood.store.manifest import ArraySpec
+
+
+def storable(value: Any, where: str) -> NDArray[Any]:
+    """The array in the order and byte order of the file; copied only where those differ.
+
+    Example:
+        >>> storable(np.arange(3, dtype=">i4"), "the array 'w'").dtype
+        dtype('int32')
+    """
+    if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
+        found = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
+        raise ModelError(f"{where} cannot be saved: it {found} where an array of {', '.join(DTYPES)} belongs")
+    return np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Writes arrays that `storable` returned."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    try:
+        save_file(dict(arrays), path)
+    except SafetensorError as e:
+        raise OSError(None, str(e)) from e  # a full disk, as any other writer would report it
+
+
+def map_arrays(data: mmap.mmap, specs: Mapping[str, ArraySpec], where: str, *, verify: bool) -> dict[str, NDArray[Any]]:
+    """Read-only views of the file's arrays, which must be exactly those of the manifest."""
+    start, header = _header(data, where)
+    if header.keys() != specs.keys():
+        odd = min(header.keys() ^ specs.keys())
+        raise damaged(where, f"the array {quoted(odd)} is in only one of this file and the manifest")
+    end = 0
+    for key in sorted(header, key=lambda key: _span(header[key], specs[key], key, where)):
+        begin, stop = _span(header[key], specs[key], key, where)
+        if begin != end or (start + begin) % DTYPES[specs[key].dtype].itemsize:
+            raise damaged(where, f"the array {quoted(key)} overlaps another, leaves a gap or is not aligned")
+        end = stop
+    if start + end != len(data):
+        raise damaged(where, "its arrays do not fill it")
+    views = {
+        key: np.ndarray(spec.shape, DTYPES[spec.dtype], data, start + header[key]["data_offsets"][0])
+        for key, spec in specs.items()
+    }
+    if verify:
+        _check_bools(views, where)
+    return views
+
+
+def _header(data: mmap.mmap, where: str) -> tuple[int, dict[str, Any]]:
+    """Where the arrays begin, and what the file says about them."""
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > min(len(data) - 8, strict_json.MAX_BYTES):
+        raise damaged(where, "its header is cut short or too large")
+    try:
+        header = strict_json.loads(data[8 : 8 + size])
+    except ValueError as e:
+        raise damaged(where, f"{e}") from None
+    if not isinstance(header, dict):
+        raise damaged(where, "its header is not a JSON object")
+    return 8 + size, header
+
+
+def _span(entry: Any, spec: ArraySpec, key: str, where: str) -> tuple[int, int]:
+    """First and last byte of an array whose entry says what the manifest says."""
+    expected = {"dtype": SAFETENSORS[spec.dtype], "shape": spec.shape}
+    if isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}:
+        offsets = entry["data_offsets"]
+        whole = isinstance(offsets, list) and len(offsets) == 2 and all(type(n) is int for n in offsets)
+        same = {name: entry[name] for name in expected} == expected
+        if whole and same and offsets[1] - offsets[0] == spec.n_bytes:
+            return offsets[0], offsets[1]
+    raise damaged(where, f"its entry for the array {quoted(key)} differs from the manifest's or from its size")
+
+
+def _check_bools(views: Mapping[str, NDArray[Any]], where: str) -> None:
+    """Compilers assume that a bool is 0 or 1, so another byte could lead native code astray."""
+    for key, view in views.items():
+        if view.dtype == np.bool_ and view.view(np.uint8).max(initial=0) > 1:
+            raise damaged(where, f"the array {quoted(key)} has entries that are neither true nor false")

@@ -1,0 +1,15 @@
+"""The dtypes that a model's arrays may have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# By the name in the manifest. Files are little-endian on every machine.
+_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(f"<{np.dtype(name).str[1:]}") for name in _NAMES.split()}
+# What safetensors calls them.
+SAFETENSORS: dict[str, str] = {
+    name: "BOOL" if name == "bool" else f"{name[0].upper()}{dtype.itemsize * 8}" for name, dtype in DTYPES.items()
+}

@@ -1,0 +1,84 @@
+"""A list of names as an Arrow IPC file: one batch of one column of strings, uncompressed so that it maps."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from labelwood.errors import ModelError
+from labelwood.store.damage import damaged
+
+SCHEMA = pa.schema([pa.field("name", pa.large_string(), nullable=False)])
+
+
+def storable_names(value: Any, where: str) -> Any:
+    """The names in buffers that depend on nothing but the names: a slice becomes a list of its own.
+
+    Example:
+        >>> storable_names(pa.array(["a", "b"], pa.large_string())[1:], "labels").to_pylist()
+        ['b']
+    """
+    if isinstance(value, pa.ChunkedArray):
+        value = value.combine_chunks()
+    if not isinstance(value, pa.LargeStringArray) or value.null_count:
+        raise ModelError(
+            f"{where} cannot be saved: it is not a pyarrow array of large_string without nulls, "
+            "so make it one with pyarrow.array(names, pyarrow.large_string())"
+        )
+    try:
+        value.validate(full=True)
+    except pa.ArrowInvalid as e:
+        raise ModelError(f"{where} cannot be saved: {_line(e)}; give valid UTF-8") from None
+    if not len(value):
+        return pa.LargeStringArray.from_buffers(0, pa.py_buffer(bytes(8)), pa.py_buffer(b""))
+    _, offsets, text = value.buffers()
+    borders = np.frombuffer(offsets, "<i8")[value.offset : value.offset + len(value) + 1]
+    content = pa.py_buffer(b"") if text is None else text.slice(borders[0], borders[-1] - borders[0])
+    return pa.LargeStringArray.from_buffers(len(value), pa.py_buffer(borders - borders[0]), content)
+
+
+def write_names(path: Path, names: Any) -> None:
+    """Writes names that `storable_names` returned."""
+    batch = pa.record_batch([names], schema=SCHEMA)
+    options = pa.ipc.IpcWriteOptions(compression=None)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
+        writer.write_batch(batch)
+
+
+def map_names(data: mmap.mmap, length: int, where: str, *, verify: bool) -> Any:
+    """The names as an Arrow array over the file's pages."""
+    whole = pa.py_buffer(data)
+    try:
+        names = _column(whole, where)
+        names.validate(full=verify)
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as e:
+        if isinstance(e, ModelError):
+            raise
+        raise damaged(where, _line(e)) from None
+    if len(names) != length or names.null_count:
+        raise damaged(where, f"it has {len(names)} names, {names.null_count} of them null, and not {length}")
+    return names
+
+
+def _column(whole: Any, where: str) -> Any:
+    with pa.ipc.open_file(whole) as reader:
+        if not reader.schema.equals(SCHEMA, check_metadata=True) or reader.num_record_batches != 1:
+            raise damaged(where, "it does not hold one batch of one column of names")
+        names = reader.get_batch(0).column(0)
+    for buffer in names.buffers():
+        if buffer is not None and not _within(buffer, whole):
+            raise damaged(where, "its names are compressed and cannot be mapped")
+    return names
+
+
+def _within(buffer: Any, whole: Any) -> bool:
+    inside: bool = whole.address <= buffer.address and buffer.address + buffer.size <= whole.address + whole.size
+    return inside or not buffer.size
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,124 @@
+"""Reads a model: the manifest first, then every file it names, each mapped and checked against it."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import time
+from typing import Any
+
+from numpy.typing import NDArray
+
+from labelwood.errors import ModelError
+from labelwood.store import manifest, strict_json
+from labelwood.store.arrays import map_arrays
+from labelwood.store.damage import damaged
+from labelwood.store.folder import Folder
+from labelwood.store.state import State
+
+# A save may replace the files after the manifest was read; then the new manifest is there already.
+_ATTEMPTS = 10
+_PAUSE = 0.005
+_PIECE = 8 << 20
+
+
+def read(path: str | os.PathLike[str], *, verify: bool) -> State:
+    """See `labelwood.store.read`."""
+    place = os.fsdecode(path)
+    facts, files = _open(place)
+    if verify:
+        for name, data in files.items():
+            if _digest(data) != facts.files[name].sha256:
+                raise damaged(f"{place}/{name}", "its sha256 differs from the manifest's")
+    where = f"{place}/{facts.arrays_file}"
+    arrays = map_arrays(files[facts.arrays_file], facts.arrays(), where, verify=verify)
+    names = _map_names(place, facts, files, verify=verify)
+    return _state(facts.model, "", arrays, names, verify=verify)
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """See `labelwood.store.describe`."""
+    with Folder(os.fsdecode(path)) as folder:
+        facts = _manifest(folder)
+    parts = list(facts.model.walk())
+    return {
+        "format_version": facts.format_version,
+        "labelwood": facts.labelwood,
+        "kind": facts.model.kind,
+        "params": facts.model.params,
+        "fitted": facts.model.fitted,
+        "files": {name: entry.bytes for name, entry in facts.files.items()},
+        "arrays": {key: spec.model_dump() for key, spec in facts.arrays().items()},
+        "names": {prefix + name: spec.length for prefix, part in parts for name, spec in part.names.items()},
+        "parts": {prefix.rstrip("/"): part.kind for prefix, part in parts if prefix},
+    }
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """See `labelwood.store.is_model`."""
+    try:
+        with Folder(os.fsdecode(path)) as folder:
+            manifest.recognise(folder.read(manifest.FILE, strict_json.MAX_BYTES), "")
+    except (ModelError, FileNotFoundError):
+        return False
+    return True
+
+
+def _open(place: str) -> tuple[manifest.Manifest, dict[str, mmap.mmap]]:
+    missing = None
+    for _ in range(_ATTEMPTS):
+        with Folder(place) as folder:
+            facts = _manifest(folder)
+            try:
+                return facts, {name: folder.map(name, entry.bytes) for name, entry in facts.files.items()}
+            except FileNotFoundError as e:
+                missing = e.filename
+        time.sleep(_PAUSE)
+    raise ModelError(f"{place}/{missing} is missing: copy or train the model again")
+
+
+def _manifest(folder: Folder) -> manifest.Manifest:
+    try:
+        data = folder.read(manifest.FILE, strict_json.MAX_BYTES)
+    except FileNotFoundError:
+        raise ModelError(
+            f"{folder.path} is not a Labelwood model (it has no {manifest.FILE}): give the folder of a saved model"
+        ) from None
+    return manifest.parse(data, folder.where(manifest.FILE))
+
+
+def _digest(data: mmap.mmap) -> str:
+    digest = hashlib.sha256()
+    with memoryview(data) as view:
+        for begin in range(0, len(view), _PIECE):  # in pieces, so that Ctrl-C is heard
+            digest.update(view[begin : begin + _PIECE])
+    return digest.hexdigest()
+
+
+def _map_names(place: str, facts: manifest.Manifest, files: dict[str, mmap.mmap], *, verify: bool) -> dict[str, Any]:
+    """The lists by their key; pyarrow is loaded only for a model that has some."""
+    found = {}
+    for prefix, part in facts.model.walk():
+        for name, spec in part.names.items():
+            from labelwood.store.names import map_names
+
+            where = f"{place}/{spec.file}"
+            found[prefix + name] = map_names(files[spec.file], spec.length, where, verify=verify)
+    return found
+
+
+def _state(
+    part: manifest.Part, prefix: str, arrays: dict[str, NDArray[Any]], names: dict[str, Any], *, verify: bool
+) -> State:
+    return State(
+        kind=part.kind,
+        params=part.params,
+        fitted=part.fitted,
+        arrays={name: arrays[prefix + name] for name in part.arrays},
+        names={name: names[prefix + name] for name in part.names},
+        parts={
+            name: _state(inner, f"{prefix}{name}/", arrays, names, verify=verify) for name, inner in part.parts.items()
+        },
+        verify=verify,
+    )

@@ -1,0 +1,75 @@
+"""JSON between a model and its files, without the freedoms that let two readers see different things."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any
+
+from labelwood.store.damage import quoted
+
+MAX_BYTES = 32 << 20  # a model's large things are arrays and names, so text beyond this is an attack or an accident
+MAX_DEPTH = 64
+
+
+def loads(data: bytes) -> Any:
+    """Parses JSON; raises `ValueError` for repeated keys, numbers that are not finite, and deep nesting.
+
+    Example:
+        >>> loads(b'{"a": 1, "a": 2}')
+        Traceback (most recent call last):
+        ...
+        ValueError: the key 'a' occurs twice
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    _check_levels(value)
+    return value
+
+
+def dumps(value: Any) -> bytes:
+    """JSON that is the same for equal values: sorted keys, ASCII, a newline at the end.
+
+    Example:
+        >>> dumps({"b": 1, "a": []})
+        b'{\\n "a": [],\\n "b": 1\\n}\\n'
+    """
+    return json.dumps(value, sort_keys=True, indent=1, allow_nan=False).encode() + b"\n"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {quoted(key)} occurs twice")
+        found[key] = value
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"the number {quoted(text)} is not finite")
+    return number
+
+
+def _check_levels(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ValueError("it is nested too deeply")
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item)
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, str):
+                item.encode()  # half of a surrogate pair cannot be printed or stored; this raises for it
+        level = below

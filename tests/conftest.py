@@ -1,0 +1,55 @@
+"""Runs the command line inside the test's process, which saves a second a call."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from labelwood.cli import status_of
+
+
+class Result(NamedTuple):
+    """What a command printed and returned."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """The object in the last line."""
+        return json.loads(self.out.splitlines()[-1])
+
+
+@pytest.fixture
+def labelwood(capsys):
+    """Calls a command: ``labelwood("train", path, "-o", model)``."""
+
+    def call(*arguments):
+        status = status_of([str(a) for a in arguments])
+        return Result(status, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def pets(tmp_path):
+    """A small labelled file."""
+    rows = [
+        {"id": "a", "text": "a dog barks at the cat", "labels": ["animal", "pet"]},
+        {"id": "b", "text": "the cat sleeps", "labels": ["animal", "pet"]},
+        {"id": "c", "text": "a red rose blooms", "labels": ["plant"]},
+        {"id": "d", "text": "the oak and the rose grow", "labels": ["plant", "tree"]},
+    ]
+    path = tmp_path / "pets.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def model(labelwood, pets, tmp_path):
+    """A model trained on it."""
+    assert labelwood("train", pets, "-o", tmp_path / "model").status == 0
+    return tmp_path / "model"

@@ -1,0 +1,98 @@
+"""TextClassifier: names in, names out, with numeric features beside or instead of texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import labelwood as lw
+from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
+
+TEXTS = ["a dog barks", "the cat sleeps", "a red rose", "an old oak"]
+LABELS = [["animal", "pet"], ["animal", "pet"], ["plant"], ["plant", "tree"]]
+
+
+def names(suggestions):
+    return [[name for name, _ in row] for row in suggestions]
+
+
+def test_names_go_in_and_come_out():
+    tagger = lw.TextClassifier().fit(TEXTS, LABELS)
+    assert names(tagger.suggest(["my dog", "that oak"], k=1)) == [["animal"], ["tree"]]
+    assert list(tagger.labels_) == ["animal", "pet", "plant", "tree"]
+
+
+def test_a_matrix_of_labels_works_too():
+    Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    for matrix in (Y, sparse.csr_array(Y)):
+        assert lw.TextClassifier().fit(TEXTS, matrix).predict_topk(["rose"], k=1).ids.tolist() == [[1]]
+    assert lw.TextClassifier().fit(TEXTS, Y).score(TEXTS, Y) == 1.0
+
+
+def test_features_and_texts_are_joined():
+    Y = sparse.csr_array(np.eye(2, dtype=np.float32))
+    index = lw.LabelIndex(["one", "two"])
+    both = lw.Dataset(texts=lw.Dataset.from_texts(["same", "same"]).texts, sparse=Y, Y=Y, labels=index)
+    assert lw.TextClassifier().fit_dataset(both).predict_topk(both, k=1).ids.ravel().tolist() == [0, 1]
+    dense = lw.Dataset(dense=np.eye(2, dtype=np.float32), Y=Y, labels=index)
+    assert lw.TextClassifier().fit_dataset(dense).predict_topk(dense, k=1).ids.ravel().tolist() == [0, 1]
+    mixed = lw.Dataset(texts=both.texts, dense=dense.dense, Y=Y, labels=index)
+    assert lw.TextClassifier().fit_dataset(mixed).predict_topk(mixed, k=1).ids.ravel().tolist() == [0, 1]
+
+
+def test_a_model_and_a_vectorizer_can_be_given_and_stay_unfitted():
+    model, words = lw.CentroidClassifier(), lw.TextVectorizer(analyzer="char_wb", ngrams=(2, 3))
+    tagger = lw.TextClassifier(model=model, vectorizer=words).fit(TEXTS, LABELS)
+    assert not hasattr(model, "n_labels_")
+    assert not hasattr(words, "n_features_")
+    assert names(tagger.suggest(["doggy"], k=1)) == [["animal"]]
+
+
+def test_saved_and_loaded_it_gives_the_same_answers(tmp_path):
+    tagger = lw.TextClassifier(vectorizer=lw.TextVectorizer(ngrams=(1, 2))).fit(TEXTS, LABELS)
+    tagger.save(tmp_path / "m")
+    for verify in (True, False):
+        loaded = lw.load(tmp_path / "m", verify=verify)
+        assert loaded.suggest(TEXTS, k=3) == tagger.suggest(TEXTS, k=3)
+        assert loaded.inverse_propensities().values.tolist() == tagger.inverse_propensities().values.tolist()
+
+
+def test_evaluation_counts_unseen_labels_as_misses_and_knows_training_frequencies():
+    tagger = lw.TextClassifier().fit(TEXTS, LABELS)
+    test = lw.Dataset.from_texts(["dog"], [["robot", "animal"]])
+    metrics = tagger.evaluate(test, ks=(1, 2))
+    assert metrics["P@1"] == 100.0
+    assert metrics["P@2"] == 50.0
+    assert metrics["PSP@2"] < 100.0
+
+
+def test_mistakes_get_a_sentence():
+    with pytest.raises(NotFittedError, match="call fit first"):
+        lw.TextClassifier().predict_topk(["x"])
+    with pytest.raises(LabelwoodError, match="single string"):
+        lw.TextClassifier().fit("a dog", [["animal"]])
+    with pytest.raises(LabelwoodError, match="row 0 are a single string"):
+        lw.TextClassifier().fit(["a dog"], ["animal"])
+    with pytest.raises(LabelwoodError, match="different numbers of rows"):
+        lw.TextClassifier().fit(["a dog"], [["animal"], ["plant"]])
+    with pytest.raises(LabelwoodError, match="no labels"):
+        lw.TextClassifier().fit(["a dog"], [[]])
+    with pytest.raises(LabelwoodError, match="strings"):
+        lw.TextClassifier().fit([1.5], [["animal"]])
+    with pytest.raises(ParameterError, match="no model 'forest'"):
+        lw.TextClassifier(model="forest").fit(TEXTS, LABELS)
+    with pytest.raises(LabelwoodError, match="texts and these rows have none"):
+        lw.TextClassifier().fit(TEXTS, LABELS).predict_topk(lw.Dataset(dense=np.ones((1, 2), np.float32)))
+
+
+def test_it_searches_parameters_inside_scikit_learn():
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+
+    Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]] * 3)
+    texts = np.array(["dog cat", "cat dog", "rose oak", "oak rose"] * 3)
+    tagger = lw.TextClassifier(vectorizer=lw.TextVectorizer())
+    assert clone(tagger).get_params()["vectorizer__min_df"] == 1
+    search = GridSearchCV(tagger, {"vectorizer__min_df": [1, 2]}, cv=3).fit(texts, Y)
+    assert search.best_score_ == 1.0

@@ -1,0 +1,31 @@
+"""Examples in docstrings run, and every public name has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import labelwood
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(labelwood.__path__, "labelwood.") if not module.name.endswith("._native")
+)
+ROOMS = ["labelwood", "labelwood.data", "labelwood.features", "labelwood.labels", "labelwood.metrics", "labelwood.store"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_callable_has_an_example(room):
+    module = importlib.import_module(room)
+    public = [getattr(module, name) for name in module.__all__]
+    without = [thing.__name__ for thing in public if callable(thing) and ">>>" not in (thing.__doc__ or "")]
+    assert not without
