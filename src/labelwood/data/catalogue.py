@@ -19,7 +19,7 @@ _TEXT_KEYS = ("text", "title")
 class Catalogue(NamedTuple):
     """Labels in the order of the file that describes them."""
 
-    index: LabelIndex
+    labels: LabelIndex
     texts: Any  # Arrow large_string array, or None
     source: Source
 
@@ -39,7 +39,7 @@ def read_catalogue(source: Source) -> Catalogue:
         >>> import tempfile, pathlib
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.jsonl"
         >>> _ = path.write_text('{"id": "n1", "text": "animal"}')
-        >>> list(read_catalogue(Source(path)).index)
+        >>> list(read_catalogue(Source(path)).labels)
         ['n1']
     """
     lines = decode_lines(source)

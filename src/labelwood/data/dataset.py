@@ -77,7 +77,7 @@ class Dataset:
         return 0
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Any:  # noqa: N802 (the field's name)
         """The rows in the form a model takes: sparse features if there are any, else dense ones, else the texts."""
         for rows in (self.sparse, self.dense, self.texts):
             if rows is not None:
@@ -105,9 +105,7 @@ class Dataset:
         if self.label_texts is not None:
             slots = np.full(len(joined), len(self.labels), np.int64)
             slots[new_ids] = np.arange(len(self.labels))
-            texts = pa.concat_arrays([self.label_texts, pa.array([""], pa.large_string())]).take(
-                pa.array(slots)
-            )
+            texts = pa.concat_arrays([self.label_texts, pa.array([""], pa.large_string())]).take(pa.array(slots))
         filters = self.filters
         if filters is not None:
             filters = np.stack([filters[:, 0], new_ids[filters[:, 1]]], axis=1)
@@ -212,9 +210,7 @@ def concat(pieces: Iterable[Dataset]) -> Dataset:
     if any(piece.Y is not None for piece in queue):
         queue = [piece if piece.Y is not None else _unlabelled(piece, labels) for piece in queue]
     if any(piece.ids is not None for piece in queue):
-        queue = [
-            piece if piece.ids is not None else replace(piece, ids=_blanks(len(piece))) for piece in queue
-        ]
+        queue = [piece if piece.ids is not None else replace(piece, ids=_blanks(len(piece))) for piece in queue]
     last = queue[-1]
     columns = {
         name: deque(getattr(piece, name) for piece in queue)

@@ -41,7 +41,7 @@ _MAIN_FILES = (
 def read(
     path: str | PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
     label_file: str | PathLike[str] | None = None,
@@ -62,15 +62,13 @@ def read(
     """
     reading, kind = _open(path, format, split, columns, label_file)
     data = concat(kind.pieces(reading))
-    return replace(
-        data, label_texts=_label_texts(reading, data), filters=_filters(reading, data, filter_file)
-    )
+    return replace(data, label_texts=_label_texts(reading, data), filters=_filters(reading, data, filter_file))
 
 
 def read_batches(
     path: str | PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
     label_file: str | PathLike[str] | None = None,
@@ -123,9 +121,7 @@ def _main_file(path: Path, split: str) -> Path:
         found = [file for file in sorted(path.iterdir(), reverse=True) if file.is_file()]
     except (OSError, ValueError) as e:
         reason = getattr(e, "strerror", None) or e
-        raise InputError(
-            f"cannot be read ({reason}); check the name and its permissions", str(path)
-        ) from None
+        raise InputError(f"cannot be read ({reason}); check the name and its permissions", str(path)) from None
     # In reverse, so that a plain file hides its compressed twin.
     files = {plain_name(file): file for file in found}
     short = _SHORT.get(split, split)
@@ -133,13 +129,9 @@ def _main_file(path: Path, split: str) -> Path:
         if (main := name.format(s=split, t=short)) in files:
             return files[main]
     ending = re.compile(rf".*[_.-]({re.escape(split)}|{re.escape(short)})\.(txt|jsonl|csv|tsv|parquet|svm)")
-    matches = [
-        file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")
-    ]
+    matches = [file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")]
     if not matches:
-        matches = [
-            file for name, file in files.items() if name.endswith(".npz")
-        ]  # one that may hold several splits
+        matches = [file for name, file in files.items() if name.endswith(".npz")]  # one that may hold several splits
     if len(matches) == 1:
         return matches[0]
     raise InputError(f"the folder holds no data of the split {split!r} that can be told; name the file", path)

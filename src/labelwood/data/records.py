@@ -35,7 +35,7 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
     reading.grouped = grouped
     if grouped:
         return _groups(table, reading)
-    Y = _Y(table, reading)
+    Y = _label_matrix(table, reading)
     return Dataset(
         texts=_texts(table, columns.text, required=columns.dense is None),
         dense=None if columns.dense is None else _dense(table, columns.dense, reading),
@@ -48,9 +48,7 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
 def to_table(data: Dataset) -> Any:
     """The reverse: columns ``id``, ``text`` and ``labels``, or for groups ``id``, ``rows`` and ``labels``."""
     if data.texts is None:
-        raise LabelwoodError(
-            "the data has no texts, which this format needs; write it as xc, pecos or svmlight"
-        )
+        raise LabelwoodError("the data has no texts, which this format needs; write it as xc, pecos or svmlight")
     columns: dict[str, Any] = {}
     if data.ids is not None:
         columns["id"] = data.ids
@@ -81,13 +79,9 @@ def _groups(table: Any, reading: Reading) -> Dataset:
     columns = reading.columns
     rows = _column(table, columns.rows)
     if not _is_list(rows.type):
-        raise RowError(
-            0, f"the column {columns.rows!r} is not a list of rows; write a group's rows as a list"
-        )
+        raise RowError(0, f"the column {columns.rows!r} is not a list of rows; write a group's rows as a list")
     if (row := _first_true(pc.is_null(rows))) is not None:
-        raise RowError(
-            row, f"has no {columns.rows!r} where other records are groups; write all of them alike"
-        )
+        raise RowError(row, f"has no {columns.rows!r} where other records are groups; write all of them alike")
     sizes = pc.list_value_length(rows).to_numpy(zero_copy_only=False)
     inner = pc.list_flatten(rows)
     of_row = np.repeat(np.arange(len(table)), sizes)
@@ -101,7 +95,7 @@ def _groups(table: Any, reading: Reading) -> Dataset:
             texts, ids = _strings(inner, "the group's row"), None
     except RowError as e:
         raise RowError(int(of_row[e.row]) if len(of_row) else 0, e.message) from None
-    Y = _Y(table, reading)
+    Y = _label_matrix(table, reading)
     if Y is None:
         Y = ones(np.zeros(len(table) + 1, np.int64), np.empty(0, np.int32), 0)
     return Dataset(
@@ -156,7 +150,7 @@ def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") 
     return f"there is no column {names} (there are: {', '.join(there) or 'none'}); name the one that holds {what}"
 
 
-def check_columns(source: Source, there: list[str], columns: Columns) -> list[str]:
+def check_columns(source: Source, there: list[str], columns: Columns, line: int | None = None) -> list[str]:
     """The wanted columns among those a file has; raises unless it has every column that was named."""
     usual = Columns()
     pairs = [(columns.dense, None), (columns.labels, usual.labels), (columns.id, usual.id)]
@@ -165,13 +159,11 @@ def check_columns(source: Source, there: list[str], columns: Columns) -> list[st
         named += columns.text
     for name in named:
         if name not in there:
-            raise source.error(
-                f"has no column {name!r} (it has: {', '.join(there)}); name a column that it has"
-            )
+            raise source.error(f"has no column {name!r} (it has: {', '.join(there)}); name a column that it has", line)
     wanted = [name for name in columns.wanted if name in there]
     for name in wanted:
         if there.count(name) > 1:
-            raise source.error(f"has the column {name!r} twice; give every column its own name")
+            raise source.error(f"has the column {name!r} twice; give every column its own name", line)
     return wanted
 
 
@@ -205,25 +197,19 @@ def _dense(table: Any, name: str, reading: Reading) -> NDArray[np.float32]:
     if pa.types.is_fixed_size_list(values.type):
         values = values.cast(pa.large_list(values.type.value_type))
     if not _is_list(values.type) or not _is_number(values.type.value_type):
-        raise RowError(
-            0, f"column {name!r} holds {values.type} values; write each row's features as a list of numbers"
-        )
+        raise RowError(0, f"column {name!r} holds {values.type} values; write each row's features as a list of numbers")
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     if reading.n_dense is None and len(lengths):
         reading.n_dense = int(lengths[0])
     width = reading.n_dense or 0
     if (wrong := np.flatnonzero(lengths != width)).size:
         row = int(wrong[0])
-        raise RowError(
-            row, f"has {lengths[row]} dense features where others have {width}; give every row the same"
-        )
+        raise RowError(row, f"has {lengths[row]} dense features where others have {width}; give every row the same")
     flat = pc.list_flatten(values).to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore"):
         flat = np.ascontiguousarray(flat, np.float32)
     if (wrong := np.flatnonzero(~np.isfinite(flat))).size:
-        raise RowError(
-            int(wrong[0]) // width, "has a dense feature that is not a finite 32-bit number; replace it"
-        )
+        raise RowError(int(wrong[0]) // width, "has a dense feature that is not a finite 32-bit number; replace it")
     return flat.reshape(len(lengths), width)
 
 
@@ -231,7 +217,7 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
 
 
-def _Y(table: Any, reading: Reading) -> Any:
+def _label_matrix(table: Any, reading: Reading) -> Any:
     name = reading.columns.labels
     if name not in table.column_names:
         return None
@@ -282,7 +268,7 @@ def _label_ids(values: Any, indptr: NDArray[np.int64], reading: Reading) -> NDAr
 def _named(values: Any, index: LabelIndex) -> NDArray[np.int64]:
     encoded = values.dictionary_encode()
     ids = index.add(encoded.dictionary.to_pylist())
-    return ids[encoded.indices.to_numpy()]
+    return np.asarray(ids[encoded.indices.to_numpy()])
 
 
 def _numbered(values: Any, row_of: Any, reading: Reading) -> NDArray[np.int64]:

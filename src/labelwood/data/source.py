@@ -39,10 +39,10 @@ class Source:
     Example:
         >>> import gzip, tempfile
         >>> path = Path(tempfile.mkdtemp()) / "x.txt.gz"
-        >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo"))
+        >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo\\n"))
         >>> source = Source(path)
         >>> source.name, [block.data for block in source.blocks()]
-        ('x.txt', [b'one\\ntwo'])
+        ('x.txt', [b'one\\ntwo\\n'])
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -284,9 +284,7 @@ class _Checked(io.RawIOBase):
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
             reason = str(e).rstrip(".") or type(e).__name__
             if not self._is_compressed:
-                raise self._source.error(
-                    f"cannot be read ({reason}); check the disk or fetch the file again"
-                ) from None
+                raise self._source.error(f"cannot be read ({reason}); check the disk or fetch the file again") from None
             message = f"its compression is broken ({reason}); fetch or compress the file again"
             raise self._source.error(message) from None
 

@@ -33,7 +33,7 @@ _FORMAT_OF_SUFFIX = {
 }
 
 
-def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> None:
     """Writes a dataset. The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress.
 
     Example:
@@ -136,7 +136,7 @@ def write_label_names(data: Dataset, path: Path) -> None:
 
 def refuse_other_labels(labels: LabelIndex, there: Path | None) -> None:
     """Raises where a file that numbers other labels would come to describe these, or be lost."""
-    if there is not None and read_catalogue(Source(there)).index != labels:
+    if there is not None and read_catalogue(Source(there)).labels != labels:
         raise LabelwoodError(
             f"{there} names other labels than this data; write to another folder, or read the data with that file "
             "as its label file"
@@ -145,9 +145,7 @@ def refuse_other_labels(labels: LabelIndex, there: Path | None) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     reason = error.strerror or error
-    return InputError(
-        f"cannot be written ({reason}); check the folder, its permissions and the space left", path
-    )
+    return InputError(f"cannot be written ({reason}); check the folder, its permissions and the space left", path)
 
 
 def _sync(path: Path) -> None:

@@ -99,9 +99,7 @@ class LabelIndex(Sequence[str]):
             label = id_of.get(name)
             if label is None:
                 if not isinstance(name, str) or not name:
-                    raise LabelwoodError(
-                        f"the label name {name!r} is empty or no string: every label needs a name"
-                    )
+                    raise LabelwoodError(f"the label name {name!r} is empty or no string: every label needs a name")
                 label = id_of[name] = len(id_of)
                 self._added.append(name)
             ids.append(label)

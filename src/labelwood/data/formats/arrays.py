@@ -30,11 +30,9 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     source, split = reading.source, reading.split
     with sound(source, "numpy.savez"), npz_file(source) as file:
         if f"x_{split}" not in file:
-            raise source.error(
-                f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has"
-            )
+            raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has")
         X = _rows(source, f"x_{split}", file[f"x_{split}"])
-        y = file[f"y_{split}"] if f"y_{split}" in file else None
+        y = file.get(f"y_{split}")
         # All splits together tell how many labels there are.
         highest = [_highest(file[name]) for name in file if name.startswith("y_")]
     if y is None:
@@ -54,9 +52,7 @@ def write(data: Dataset, path: Path) -> None:
     from labelwood.data.write import binary_output, write_label_names
 
     if data.dense is None or (data.Y is not None and (np.diff(data.Y.indptr) != 1).any()):
-        raise LabelwoodError(
-            "arrays needs dense features and exactly one label a row, which this data does not have"
-        )
+        raise LabelwoodError("arrays needs dense features and exactly one label a row, which this data does not have")
     arrays: dict[str, Any] = {"x_train": data.dense}
     if data.Y is not None:
         arrays["y_train"] = data.Y.indices.astype(np.int64)
@@ -67,9 +63,7 @@ def write(data: Dataset, path: Path) -> None:
 
 def _rows(source: Source, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
     if array.ndim < 2:
-        raise source.error(
-            f"{name} has {array.ndim} dimension(s) and needs one for rows and one for features"
-        )
+        raise source.error(f"{name} has {array.ndim} dimension(s) and needs one for rows and one for features")
     return floats(source, name, array).reshape(len(array), math.prod(array.shape[1:]))
 
 

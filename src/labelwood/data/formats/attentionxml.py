@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,9 +36,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         return
     lines = decode_lines(beside)
     if len(lines) != len(texts):
-        raise beside.error(
-            f"has {len(lines)} lines where {source} has {len(texts)}; they must belong together"
-        )
+        raise beside.error(f"has {len(lines)} lines where {source} has {len(texts)}; they must belong together")
     Y = from_names((line.split() for line in lines), reading.index)
     yield Dataset(texts=texts, Y=Y, labels=reading.index)
 
@@ -60,6 +59,6 @@ def write(data: Dataset, path: Path) -> None:
     suffix = path.name.removeprefix(plain_name(path))
     with text_output(path.with_name(f"{named['split']}_labels.txt{suffix}")) as out:
         ends = data.Y.indptr.tolist()
-        for start, end in zip(ends, ends[1:], strict=False):
+        for start, end in pairwise(ends):
             out.write(" ".join(names[j] for j in data.Y.indices[start:end]) + "\n")
     write_label_texts(data, path)

@@ -32,7 +32,7 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; every wanted column is read as text."""
     source = reading.source
-    wanted = check_columns(source, _header(source), reading.columns)
+    wanted = check_columns(source, _header(source), reading.columns, line=1)
     row = 0
     for batch in _batches(source, wanted):
         try:
@@ -49,9 +49,7 @@ def write(data: Dataset, path: Path) -> None:
     from labelwood.data.write import binary_output, write_label_texts
 
     if data.groups is not None:
-        raise LabelwoodError(
-            "the data is groups of rows, which csv cannot hold; write jsonl or parquet instead"
-        )
+        raise LabelwoodError("the data is groups of rows, which csv cannot hold; write jsonl or parquet instead")
     table = to_table(data)
     separator = Columns().label_separator
     if data.Y is not None and data.labels is not None:

@@ -108,9 +108,7 @@ def _schema(block: Block, columns: Columns) -> Any:
 
 def _occurs(name: str, block: Block) -> bool:
     """Whether a later record may have the column, which Arrow would then leave out."""
-    return any(
-        json.dumps(name, ensure_ascii=ascii_only).encode() in block.data for ascii_only in (True, False)
-    )
+    return any(json.dumps(name, ensure_ascii=ascii_only).encode() in block.data for ascii_only in (True, False))
 
 
 def _is_partial(rows: Any, columns: Columns) -> bool:
@@ -145,11 +143,7 @@ def _slow_table(block: Block, reading: Reading) -> Any:
             record = _parsed(line, reading.source, block.first_line + i)
             records.append({name: record[name] for name in wanted if name in record})
     names = [name for name in wanted if any(name in record for record in records)]
-    return (
-        pa.table({name: _array(records, name, block, reading) for name in names})
-        if names
-        else _no_columns(records)
-    )
+    return pa.table({name: _array(records, name, block, reading) for name in names}) if names else _no_columns(records)
 
 
 def _no_columns(records: list[dict[str, Any]]) -> Any:
@@ -164,9 +158,7 @@ def _parsed(line: bytes, source: Source, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise source.error(f"is not JSON ({e}); write one object a line", number) from None
     if not isinstance(record, dict):
-        raise source.error(
-            'is not a JSON object; write one like {"text": "…", "labels": ["…"]} a line', number
-        )
+        raise source.error('is not a JSON object; write one like {"text": "…", "labels": ["…"]} a line', number)
     return record
 
 

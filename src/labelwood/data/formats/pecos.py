@@ -34,9 +34,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         return
     Y = load_matrix(beside)
     if Y.shape[0] != X.shape[0]:
-        raise beside.error(
-            f"has {Y.shape[0]} rows where {source} has {X.shape[0]}; they must belong together"
-        )
+        raise beside.error(f"has {Y.shape[0]} rows where {source} has {X.shape[0]}; they must belong together")
     numbered_labels(reading, Y.shape[1], beside)
     Y.eliminate_zeros()
     Y.data[:] = 1
@@ -63,12 +61,8 @@ def load_matrix(source: Source) -> Any:
     with sound(source, "scipy.sparse.save_npz"):
         matrix = sparse.load_npz(source.seekable())
         if matrix.format not in ("csr", "csc", "coo") or matrix.ndim != 2:
-            raise source.error(
-                f"is a matrix of the format {matrix.format}; save it as csr with scipy.sparse.save_npz"
-            )
-        if (
-            matrix.format != "coo"
-        ):  # scipy checks those itself; a wrong index in the others would crash it below
+            raise source.error(f"is a matrix of the format {matrix.format}; save it as csr with scipy.sparse.save_npz")
+        if matrix.format != "coo":  # scipy checks those itself; a wrong index in the others would crash it below
             matrix.check_format(full_check=True)
         matrix.data = floats(source, "the matrix", matrix.data)
         rows = matrix.tocsr()

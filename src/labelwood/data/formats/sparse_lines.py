@@ -20,7 +20,7 @@ from labelwood.inputs import from_scipy, thread_count
 from labelwood.labels.index import LabelIndex
 
 _MAX_COLUMNS = 2**31 - 1
-_COUNT = re.compile(r"[0-9]{1,18}")
+_COUNT = re.compile(r"-?[0-9]{1,18}")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -39,10 +39,10 @@ class Header:
         if len(words) != wanted or not all(_COUNT.fullmatch(word) for word in words):
             raise source.error(f"the header {first[:40]!r} is not {wanted} counts; write it as: {meaning}", 1)
         numbers = tuple(int(word) for word in words)
+        if any(n < 0 for n in numbers):
+            raise source.error(f"the header {first[:40]!r} has a negative count; write it as: {meaning}", 1)
         if any(n > _MAX_COLUMNS for n in numbers[1:]):
-            raise source.error(
-                f"the header {first[:40]!r} has a count above {_MAX_COLUMNS}; write it as: {meaning}", 1
-            )
+            raise source.error(f"the header {first[:40]!r} has a count above {_MAX_COLUMNS}; write it as: {meaning}", 1)
         return cls(numbers)
 
     @property
@@ -99,9 +99,7 @@ def sparse_pieces(
             X, Y = _without_blank_end(X, Y, header.n_rows - n_rows)
         n_rows += X.shape[0]
         if header is None or n_rows <= header.n_rows:
-            yield Dataset(
-                sparse=X, Y=Y if with_labels else None, labels=reading.index if with_labels else None
-            )
+            yield Dataset(sparse=X, Y=Y if with_labels else None, labels=reading.index if with_labels else None)
     if header is not None and n_rows != header.n_rows:
         raise source.error(
             f"the header says {header.n_rows} rows but {n_rows} follow; the file is cut off or the header is wrong",
@@ -139,9 +137,7 @@ def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
     from labelwood.data.write import binary_output
 
     if not np.isfinite(X.data).all():
-        raise LabelwoodError(
-            "the features hold NaN or infinity, which the format cannot; replace those values first"
-        )
+        raise LabelwoodError("the features hold NaN or infinity, which the format cannot; replace those values first")
     no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
     with binary_output(path) as out:
         if header is not None:

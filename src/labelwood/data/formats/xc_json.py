@@ -22,9 +22,7 @@ _COLUMNS = Columns(text=("title", "content"), labels="target_ind", id="uid")
 
 def detect(source: Source) -> bool:
     """Whether the name is one of the repository's, or the first records have ``target_ind``."""
-    return jsonl.detect(source) and (
-        source.name in ("trn.json", "tst.json") or b'"target_ind"' in source.head
-    )
+    return jsonl.detect(source) and (source.name in ("trn.json", "tst.json") or b'"target_ind"' in source.head)
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
@@ -32,11 +30,9 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     labels = reading.source.sibling("lbl.json")
     if labels is not None:
         catalogue = read_catalogue(labels)
-        reading.index, reading.label_texts, reading.catalogue = catalogue.index, catalogue.texts, labels
+        reading.index, reading.label_texts, reading.catalogue = catalogue.labels, catalogue.texts, labels
     elif reading.catalogue is None:
-        raise reading.source.error(
-            "the labels' file lbl.json is not beside it; put it there, or name a label file"
-        )
+        raise reading.source.error("the labels' file lbl.json is not beside it; put it there, or name a label file")
     text = reading.columns.text if reading.columns.text != Columns().text else _COLUMNS.text
     reading.columns = replace(_COLUMNS, text=text)
     yield from jsonl.pieces(reading)

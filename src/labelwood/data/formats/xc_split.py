@@ -41,7 +41,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     Y = _labels(reading, header)
     label_features = source.sibling("lbl_X_Xf.txt") if Y is not None else None
     about_labels = None if label_features is None else whole_matrix(label_features)
-    if label_features is not None and about_labels.shape[0] != len(reading.index):
+    if about_labels is not None and label_features is not None and about_labels.shape[0] != len(reading.index):
         raise label_features.error(
             f"has {about_labels.shape[0]} rows where there are {len(reading.index)} labels; they must belong together",
             1,
@@ -68,9 +68,7 @@ def write(data: Dataset, path: Path) -> None:
     if data.label_features is not None:
         n_labels, n_features = data.label_features.shape
         suffix = path.name.removeprefix(plain_name(path))
-        write_lines(
-            path.with_name(f"lbl_X_Xf.txt{suffix}"), f"{n_labels} {n_features}", None, data.label_features
-        )
+        write_lines(path.with_name(f"lbl_X_Xf.txt{suffix}"), f"{n_labels} {n_features}", None, data.label_features)
     write_lines(path, f"{len(data)} {data.sparse.shape[1]}", None, data.sparse)
 
 
@@ -81,9 +79,7 @@ def _labels(reading: Reading, header: Header) -> Any:
         return None
     Y = whole_matrix(beside)
     if Y.shape[0] != header.n_rows:
-        raise beside.error(
-            f"has {Y.shape[0]} rows where {source} has {header.n_rows}; they must belong together", 1
-        )
+        raise beside.error(f"has {Y.shape[0]} rows where {source} has {header.n_rows}; they must belong together", 1)
     numbered_labels(reading, Y.shape[1], beside, line=1)
     Y.data[:] = Y.data != 0
     Y.eliminate_zeros()
