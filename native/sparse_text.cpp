@@ -138,9 +138,9 @@ class LineParser {
     if (id >= 0 && id < std::numeric_limits<int32_t>::max() && (limit < 0 || id < limit)) return;
     const std::string name = std::string(what) + " " + std::to_string(id);
     if (id < 0) throw name + " is negative; ids count from 0";
-    if (limit >= 0 && id >= limit)
-      throw name + " is out of range: there are " + std::to_string(limit) + " " + what + "s, so ids run from 0 to " +
-          std::to_string(limit - 1);
+    if (limit == 0) throw name + " is out of range: there are no " + what + "s; mend the id or the count";
+    if (limit > 0 && id >= limit)
+      throw name + " is out of range: ids run from 0 to " + std::to_string(limit - 1) + "; mend the id or the count";
     throw name + " is too large; ids are at most 2147483646";
   }
 
@@ -166,6 +166,8 @@ class LineParser {
     for (const auto& [id, value] : pairs) {
       if (rows_.features.size() > first && rows_.features.back() == id) {
         rows_.values.back() += value;
+        if (!std::isfinite(rows_.values.back()))
+          throw "feature " + std::to_string(id) + " is given several times and adds up to no finite 32-bit number; remove one";
       } else {
         rows_.features.push_back(id);
         rows_.values.push_back(value);
@@ -184,9 +186,11 @@ Rows parse_chunk(std::string_view text, int64_t begin, int64_t end, const Sparse
   rows.values.reserve((end - begin) / 10);
   const char* const text_end = text.data() + text.size();
   const char* p = text.data() + begin;
-  if (begin > 0 && p[-1] != '\n') p = std::find(p, text_end, '\n') + 1;
+  // A line that began earlier is another chunk's; looking no further than this one keeps a huge line linear.
+  const char* const chunk_end = text.data() + end;
+  if (begin > 0 && p[-1] != '\n') p = std::find(p, chunk_end, '\n') + 1;
   LineParser parser(format, rows);
-  while (p < text.data() + end) {
+  while (p < chunk_end) {
     const char* newline = static_cast<const char*>(std::memchr(p, '\n', text_end - p));
     const char* line_end = newline == nullptr ? text_end : newline;
     try {

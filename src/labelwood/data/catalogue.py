@@ -11,7 +11,7 @@ import pyarrow as pa
 from labelwood.data.source import Source
 from labelwood.labels.index import LabelIndex
 
-BESIDE = ("labels.jsonl", "label_names.txt")
+BESIDE = ("labels.jsonl", "label_names.txt", "output-items.txt")
 _NAME_KEYS = ("name", "id", "uid")
 _TEXT_KEYS = ("text", "title")
 
@@ -19,7 +19,7 @@ _TEXT_KEYS = ("text", "title")
 class Catalogue(NamedTuple):
     """Labels in the order of the file that describes them."""
 
-    index: LabelIndex
+    labels: LabelIndex
     texts: Any  # Arrow large_string array, or None
     source: Source
 
@@ -39,50 +39,60 @@ def read_catalogue(source: Source) -> Catalogue:
         >>> import tempfile, pathlib
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.jsonl"
         >>> _ = path.write_text('{"id": "n1", "text": "animal"}')
-        >>> list(read_catalogue(Source(path)).index)
+        >>> list(read_catalogue(Source(path)).labels)
         ['n1']
     """
-    is_json = source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    names, texts = _json_lines(source) if is_json else (_plain_lines(source), None)
-    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
-    if repeated is not None:
-        raise source.error(f"the label {repeated!r} is described twice; give every label one line")
+    lines = decode_lines(source)
+    is_json = bool(lines) and lines[0].lstrip().startswith("{")
+    names, texts = _json_lines(source, lines) if is_json else (_plain_lines(source, lines), None)
+    line_of: dict[str, int] = {}
+    for line, name in enumerate(names, 1):
+        if line_of.setdefault(name, line) != line:
+            message = f"the label {name!r} is described twice, first in line {line_of[name]}; give every label one line"
+            raise source.error(message, line)
     return Catalogue(LabelIndex(names), None if texts is None else pa.array(texts, pa.large_string()), source)
 
 
-def _plain_lines(source: Source) -> list[str]:
-    names = decode_lines(source)
+def _plain_lines(source: Source, names: list[str]) -> list[str]:
     for line, name in enumerate(names, 1):
         if not name.strip():
             raise source.error("the label name is empty; every line names one label", line)
     return _made_unique(names)
 
 
-def _json_lines(source: Source) -> tuple[list[str], list[str]]:
+def _json_lines(source: Source, lines: list[str]) -> tuple[list[str], list[str] | None]:
     names: list[str] = []
     texts: list[str] = []
     numbered = True
-    for line, raw in enumerate(decode_lines(source), 1):
+    for line, raw in enumerate(lines, 1):
         if not raw.strip():
             raise source.error("the line is empty; every line describes one label", line)
         entry = _entry(source, raw, line)
-        text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str)), "")
         name = next((entry[key] for key in _NAME_KEYS if entry.get(key) not in (None, "")), None)
-        if name is None:
+        if not isinstance(name, (str, int)):
             raise source.error('the label has no "id"; write it as {"id": "name", "text": "…"}', line)
-        if isinstance(name, int) and name != line - 1:
-            raise source.error(f"the label's id is {name} but its line is number {line - 1} from zero", line)
+        if isinstance(number := entry.get("id"), int) and number != line - 1:
+            raise source.error(
+                f"the label's id is {number} but its line is number {line - 1} from zero; "
+                "sort the lines by id, or write ids as strings",
+                line,
+            )
         numbered &= isinstance(name, int)
         names.append(str(name))
-        texts.append(text)
-    # A number says nothing to a person; the text does.
-    return (_made_unique([t or n for t, n in zip(texts, names, strict=True)]) if numbered else names), texts
+        texts.append(next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str)), ""))
+    if numbered:  # a number says nothing to a person; the text does
+        names = _made_unique([text or name for text, name in zip(texts, names, strict=True)])
+    return names, texts if any(texts) else None
 
 
 def _entry(source: Source, raw: str, line: int) -> dict[str, Any]:
     try:
         entry = json.loads(raw)
-    except ValueError as e:
+        if "\\u" in raw:
+            json.dumps(entry, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise source.error("holds half a surrogate pair, which is no character; remove it", line) from None
+    except (ValueError, RecursionError) as e:
         raise source.error(f"is not JSON ({e}); write one object a line", line) from None
     if not isinstance(entry, dict):
         raise source.error("is not a JSON object; write one object a line", line)

@@ -17,7 +17,7 @@ from labelwood.inputs import Floats
 from labelwood.labels.index import LabelIndex
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """Rows that share their labels: only the group's labels are known, not which row has which.
 
@@ -29,7 +29,7 @@ class Groups:
     ids: Any = None  # Arrow large_string array, one a group
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows as text, sparse features, dense features or several of them, with labels where they are known.
 
@@ -66,8 +66,8 @@ class Dataset:
         if labels is None:
             return cls(texts=rows)
         index = LabelIndex()
-        columns = [np.unique(index.add(names)) for names in labels]
-        return cls(texts=rows, Y=indicator(columns, len(index)), labels=index)
+        Y = from_names(labels, index)
+        return cls(texts=rows, Y=Y, labels=index)
 
     def __len__(self) -> int:
         for name in ("texts", "sparse", "dense", "Y", "ids"):
@@ -77,7 +77,7 @@ class Dataset:
         return 0
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Any:  # noqa: N802 (the field's name)
         """The rows in the form a model takes: sparse features if there are any, else dense ones, else the texts."""
         for rows in (self.sparse, self.dense, self.texts):
             if rows is not None:
@@ -161,6 +161,27 @@ def indicator(columns: list[NDArray[Any]], n_labels: int) -> Any:
     return ones(indptr, indices, n_labels)
 
 
+def from_names(rows: Iterable[Iterable[str]], index: LabelIndex) -> Any:
+    """A rows × labels matrix of ones from the names of each row's labels; new names join `index`.
+
+    Example:
+        >>> from_names([["a", "b", "a"], []], LabelIndex()).toarray().tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
+    """
+    names: list[str] = []
+    ends = [0]
+    for row in rows:
+        if isinstance(row, str):
+            raise LabelwoodError(f"a row's labels are the string {row!r}; give a list of names for each row")
+        names.extend(row)
+        ends.append(len(names))
+    ids = index.add(names)
+    Y = ones(np.array(ends, np.int64), ids.astype(np.int32), len(index))
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return Y
+
+
 def ones(indptr: NDArray[Any], indices: NDArray[np.int32], n_labels: int) -> Any:
     """A sparse matrix whose entries are all one.
 
@@ -185,8 +206,9 @@ def concat(pieces: Iterable[Dataset]) -> Dataset:
         return Dataset(texts=pa.array([], pa.large_string()))
     if len(queue) == 1:
         return queue[0]
+    labels = next((piece.labels for piece in reversed(queue) if piece.labels is not None), None)
     if any(piece.Y is not None for piece in queue):
-        queue = [piece if piece.Y is not None else _unlabelled(piece) for piece in queue]
+        queue = [piece if piece.Y is not None else _unlabelled(piece, labels) for piece in queue]
     if any(piece.ids is not None for piece in queue):
         queue = [piece if piece.ids is not None else replace(piece, ids=_blanks(len(piece))) for piece in queue]
     last = queue[-1]
@@ -195,7 +217,6 @@ def concat(pieces: Iterable[Dataset]) -> Dataset:
         for name in ("texts", "ids", "sparse", "Y", "dense", "groups")
         if getattr(last, name) is not None
     }
-    labels = next((piece.labels for piece in queue if piece.labels is not None), None)
     del queue, pieces
     joined: dict[str, Any] = {"labels": labels}
     for name in ("texts", "ids"):
@@ -211,21 +232,22 @@ def concat(pieces: Iterable[Dataset]) -> Dataset:
     return replace(last, **joined)
 
 
-def _unlabelled(piece: Dataset) -> Dataset:
+def _unlabelled(piece: Dataset, labels: LabelIndex | None) -> Dataset:
     empty = ones(np.zeros(len(piece) + 1, np.int64), np.empty(0, np.int32), 0)
-    return replace(piece, Y=empty, labels=piece.labels or LabelIndex())
+    return replace(piece, Y=empty, labels=labels)
 
 
 def _blanks(n: int) -> Any:
-    return pa.array([""] * n, pa.large_string())
+    return pa.repeat(pa.scalar("", pa.large_string()), n)
 
 
 def _concat_groups(parts: list[Groups]) -> Groups:
     starts = np.cumsum([0, *(part.Y.shape[0] for part in parts)])
+    ids = [_blanks(part.Y.shape[0]) if part.ids is None else part.ids for part in parts]
     return Groups(
         of_row=np.concatenate([part.of_row + start for part, start in zip(parts, starts[:-1], strict=True)]),
         Y=_stack(deque(part.Y for part in parts), parts[-1].Y.shape[1]),
-        ids=None if parts[0].ids is None else pa.concat_arrays([part.ids for part in parts]),
+        ids=None if all(part.ids is None for part in parts) else pa.concat_arrays(ids),
     )
 
 
@@ -249,7 +271,10 @@ def _stack(pieces: deque[Any], n_cols: int) -> Any:
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:
-    moved = sparse.csr_array((Y.data, new_ids[Y.indices].astype(np.int32), Y.indptr), shape=(Y.shape[0], n_labels))
+    # Sorting moves the values, so they must not be the original's.
+    moved = sparse.csr_array(
+        (Y.data.copy(), new_ids[Y.indices].astype(np.int32), Y.indptr), shape=(Y.shape[0], n_labels)
+    )
     moved.sort_indices()
     return moved
 

@@ -17,9 +17,10 @@ from labelwood.data.catalogue import find_catalogue, read_catalogue
 from labelwood.data.dataset import Dataset, concat
 from labelwood.data.formats import FORMATS
 from labelwood.data.reading import Columns, Format, Reading
-from labelwood.data.source import COMPRESSIONS, Source, plain_name
+from labelwood.data.source import Source, plain_name
 from labelwood.errors import InputError, ParameterError
 
+_PAIRS = re.compile(rb"(?:[ \t]*(?:[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*)?\r?(?:\n|\Z))*+")  # and empty lines
 _SHORT = {"train": "trn", "test": "tst"}
 # Main files of a folder, in the order they are looked for; {s} is the split, {t} its short form.
 _MAIN_FILES = (
@@ -40,7 +41,7 @@ _MAIN_FILES = (
 def read(
     path: str | PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
     label_file: str | PathLike[str] | None = None,
@@ -67,7 +68,7 @@ def read(
 def read_batches(
     path: str | PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
     label_file: str | PathLike[str] | None = None,
@@ -114,15 +115,23 @@ def _open(
 
 
 def _main_file(path: Path, split: str) -> Path:
-    if not path.is_dir():
-        return path
-    wanted = [name.format(s=split, t=_SHORT.get(split, split)) for name in _MAIN_FILES]
-    files = {plain_name(file): file for file in sorted(path.iterdir()) if file.is_file()}
-    for name in wanted:
-        if name in files:
-            return files[name]
-    ending = re.compile(rf".*[_.-]({split}|{_SHORT.get(split, split)})\.(txt|jsonl|csv|tsv|parquet|svm)")
+    try:
+        if not path.is_dir():
+            return path
+        found = [file for file in sorted(path.iterdir(), reverse=True) if file.is_file()]
+    except (OSError, ValueError) as e:
+        reason = getattr(e, "strerror", None) or e
+        raise InputError(f"cannot be read ({reason}); check the name and its permissions", str(path)) from None
+    # In reverse, so that a plain file hides its compressed twin.
+    files = {plain_name(file): file for file in found}
+    short = _SHORT.get(split, split)
+    for name in _MAIN_FILES:
+        if (main := name.format(s=split, t=short)) in files:
+            return files[main]
+    ending = re.compile(rf".*[_.-]({re.escape(split)}|{re.escape(short)})\.(txt|jsonl|csv|tsv|parquet|svm)")
     matches = [file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")]
+    if not matches:
+        matches = [file for name, file in files.items() if name.endswith(".npz")]  # one that may hold several splits
     if len(matches) == 1:
         return matches[0]
     raise InputError(f"the folder holds no data of the split {split!r} that can be told; name the file", path)
@@ -138,40 +147,38 @@ def _label_texts(reading: Reading, data: Dataset) -> Any:
 def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
     if given is not None:
         return read_filter(Source(given), len(data), data.n_labels)
-    if data.Y is None:
-        return None
-    split = next((long for long, short in _SHORT.items() if re.match(rf"(.*[_.-])?({long}|{short})\b", reading.source.name.replace("_", "."))), None)
-    if split is None:
+    split = _split_of_name(reading.source.name)
+    if data.Y is None or split is None:
         return None
     beside = reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
     return None if beside is None else read_filter(beside, len(data), data.n_labels)
+
+
+def _split_of_name(name: str) -> str | None:
+    words = re.split(r"[_.-]", name)
+    return next((long for long, short in _SHORT.items() if long in words or short in words), None)
 
 
 def read_filter(source: Source, n_rows: int, n_labels: int) -> NDArray[np.int64]:
     """Pairs "row label", one a line, that no prediction may count."""
     pairs: list[NDArray[np.int64]] = []
     for data, first_line in source.blocks():
-        lines = data.split(b"\n")
-        try:
-            numbers = np.array([line.split() for line in lines if line.strip()], np.int64).reshape(-1, 2)
-            valid = bool(((numbers >= 0) & (numbers < (n_rows, n_labels))).all())
-        except (ValueError, OverflowError):
-            valid = False
-        if not valid:
-            raise _bad_pair(source, lines, first_line, n_rows, n_labels)
+        if _PAIRS.fullmatch(data) is None:
+            raise _bad_pair(source, data, first_line, n_rows, n_labels)
+        numbers = np.array(data.split(), np.int64).reshape(-1, 2)
+        if not (numbers < (n_rows, n_labels)).all():
+            raise _bad_pair(source, data, first_line, n_rows, n_labels)
         pairs.append(numbers)
     return np.concatenate([*pairs, np.empty((0, 2), np.int64)])
 
 
-def _bad_pair(source: Source, lines: list[bytes], first_line: int, n_rows: int, n_labels: int) -> InputError:
-    for i, line in enumerate(lines):
+def _bad_pair(source: Source, data: bytes, first_line: int, n_rows: int, n_labels: int) -> InputError:
+    for i, line in enumerate(data.split(b"\n")):
         words = line.split()
-        whole = len(words) == 2 and all(re.fullmatch(rb"\d{1,18}", word) for word in words)
-        if words and not (whole and int(words[0]) < n_rows and int(words[1]) < n_labels):
+        whole = _PAIRS.fullmatch(line) is not None
+        if not whole or (words and not (int(words[0]) < n_rows and int(words[1]) < n_labels)):
             return source.error(
-                f"is not a row below {n_rows} and a label below {n_labels}; write the pair as: 0 17", first_line + i
+                f"is not a row below {n_rows} and a label below {n_labels}; write the pair as: 0 17",
+                first_line + i,
             )
     return source.error("does not hold pairs of row and label; write one pair a line")
-
-
-__all__ = ["COMPRESSIONS", "read", "read_batches", "read_filter"]

@@ -30,6 +30,18 @@ class Columns:
     dense: str | None = None
     label_separator: str = ";"  # between label names that share one string
 
+    @property
+    def wanted(self) -> list[str]:
+        """All that are read, each once."""
+        names = [
+            *self.text,
+            self.labels,
+            self.id,
+            self.rows,
+            *([self.dense] if self.dense is not None else []),
+        ]
+        return list(dict.fromkeys(names))
+
 
 @dataclass
 class Reading:
@@ -41,6 +53,8 @@ class Reading:
     index: LabelIndex = field(default_factory=LabelIndex)
     label_texts: Any = None  # Arrow array for the first labels of `index`, where a catalogue gives them
     catalogue: Source | None = None  # the file that describes the labels
+    grouped: bool | None = None  # whether records are groups of rows; known from the first
+    n_dense: int | None = None  # dense features of a row; known from the first
 
 
 class Format(Protocol):

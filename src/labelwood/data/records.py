@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, Groups, ones
-from labelwood.data.reading import Reading
+from labelwood.data.reading import Columns, Reading
+from labelwood.data.source import Source
+from labelwood.errors import LabelwoodError
 from labelwood.labels.index import LabelIndex
 
 
@@ -26,35 +28,74 @@ class RowError(Exception):
 def to_dataset(table: Any, reading: Reading) -> Dataset:
     """The rows of a table. A column `reading.columns.rows` makes its records groups."""
     columns = reading.columns
-    if columns.rows in table.column_names:
+    grouped = columns.rows in table.column_names
+    if reading.grouped not in (None, grouped):
+        kinds = ("row", "group") if reading.grouped else ("group", "row")
+        raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
+    reading.grouped = grouped
+    if grouped:
         return _groups(table, reading)
-    Y = _Y(table, reading)
+    Y = _label_matrix(table, reading)
     return Dataset(
         texts=_texts(table, columns.text, required=columns.dense is None),
-        dense=None if columns.dense is None else _dense(_column(table, columns.dense)),
+        dense=None if columns.dense is None else _dense(table, columns.dense, reading),
         Y=Y,
         labels=reading.index if Y is not None else None,
         ids=_ids(table, columns.id),
     )
 
 
+def to_table(data: Dataset) -> Any:
+    """The reverse: columns ``id``, ``text`` and ``labels``, or for groups ``id``, ``rows`` and ``labels``."""
+    if data.texts is None:
+        raise LabelwoodError("the data has no texts, which this format needs; write it as xc, pecos or svmlight")
+    columns: dict[str, Any] = {}
+    if data.ids is not None:
+        columns["id"] = data.ids
+    columns["text"] = data.texts
+    Y = data.Y
+    if data.groups is not None:
+        rows = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
+        columns = {} if data.groups.ids is None else {"id": data.groups.ids}
+        columns["rows"] = _grouped_rows(data.groups, rows)
+        Y = data.groups.Y
+    if Y is not None and data.labels is not None:
+        # A group's label is written as often as it was given.
+        times = Y.data.astype(np.int64)
+        names = data.labels.to_arrow().take(pa.array(np.repeat(Y.indices, times)))
+        ends = np.concatenate([[0], np.cumsum(times)])[Y.indptr]
+        columns["labels"] = pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), names)
+    return pa.table(columns)
+
+
+def _grouped_rows(groups: Groups, rows: Any) -> Any:
+    if (np.diff(groups.of_row) < 0).any():
+        raise LabelwoodError("the rows of a group do not lie together; sort the rows by group first")
+    ends = np.searchsorted(groups.of_row, np.arange(groups.Y.shape[0] + 1))
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), rows)
+
+
 def _groups(table: Any, reading: Reading) -> Dataset:
     columns = reading.columns
     rows = _column(table, columns.rows)
-    if not pa.types.is_list(rows.type) and not pa.types.is_large_list(rows.type):
+    if not _is_list(rows.type):
         raise RowError(0, f"the column {columns.rows!r} is not a list of rows; write a group's rows as a list")
-    sizes = pc.fill_null(pc.list_value_length(rows), 0).to_numpy(zero_copy_only=False)
+    if (row := _first_true(pc.is_null(rows))) is not None:
+        raise RowError(row, f"has no {columns.rows!r} where other records are groups; write all of them alike")
+    sizes = pc.list_value_length(rows).to_numpy(zero_copy_only=False)
     inner = pc.list_flatten(rows)
     of_row = np.repeat(np.arange(len(table)), sizes)
     try:
         if pa.types.is_struct(inner.type):
+            if (row := _first_true(pc.is_null(inner))) is not None:
+                raise RowError(row, "a row of the group is null; remove it")
             members = pa.Table.from_batches([pa.RecordBatch.from_struct_array(inner)])
             texts, ids = _texts(members, columns.text, required=True), _ids(members, columns.id)
         else:
             texts, ids = _strings(inner, "the group's row"), None
     except RowError as e:
-        raise RowError(int(of_row[e.row]), e.message) from None
-    Y = _Y(table, reading)
+        raise RowError(int(of_row[e.row]) if len(of_row) else 0, e.message) from None
+    Y = _label_matrix(table, reading)
     if Y is None:
         Y = ones(np.zeros(len(table) + 1, np.int64), np.empty(0, np.int32), 0)
     return Dataset(
@@ -67,7 +108,23 @@ def _groups(table: Any, reading: Reading) -> Dataset:
 
 def _column(table: Any, name: str) -> Any:
     column = table.column(name)
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return _plain(whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole)
+
+
+def _plain(values: Any) -> Any:
+    """Without the ways to store strings that say nothing about their content."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values.cast(pa.large_string()) if _is_string(values.type) else values
+
+
+def _is_string(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _texts(table: Any, names: tuple[str, ...], required: bool) -> Any:
@@ -77,18 +134,37 @@ def _texts(table: Any, names: tuple[str, ...], required: bool) -> Any:
             raise RowError(0, _missing(names, table.column_names))
         return None
     parts = [_as_strings(_column(table, name), f"column {name!r}") for name in present]
-    joined = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, " ", null_handling="skip")
-    empty = pc.and_kleene(*(pc.is_null(p) for p in parts[:2])) if len(parts) > 1 else pc.is_null(parts[0])
-    for part in parts[2:]:
-        empty = pc.and_kleene(empty, pc.is_null(part))
-    if (row := _first_true(empty)) is not None:
-        raise RowError(row, f"has no text: {' and '.join(map(repr, present))} is missing or null; give every row one")
-    return joined
+    absent = np.logical_and.reduce([pc.is_null(part).to_numpy(zero_copy_only=False) for part in parts])
+    if absent.any():
+        what = " and ".join(map(repr, present))
+        raise RowError(int(absent.argmax()), f"has no text: {what} is missing or null; give every row one")
+    if len(parts) == 1:
+        return parts[0]
+    # An empty part must not leave a space behind.
+    filled = [pc.if_else(pc.equal(part, ""), pa.scalar(None, pa.large_string()), part) for part in parts]
+    return pc.binary_join_element_wise(*filled, " ", null_handling="skip").cast(pa.large_string())
 
 
-def _missing(wanted: tuple[str, ...], there: list[str]) -> str:
+def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") -> str:
     names = " or ".join(map(repr, wanted))
-    return f"there is no column {names} (there are: {', '.join(there) or 'none'}); name the one that holds the text"
+    return f"there is no column {names} (there are: {', '.join(there) or 'none'}); name the one that holds {what}"
+
+
+def check_columns(source: Source, there: list[str], columns: Columns, line: int | None = None) -> list[str]:
+    """The wanted columns among those a file has; raises unless it has every column that was named."""
+    usual = Columns()
+    pairs = [(columns.dense, None), (columns.labels, usual.labels), (columns.id, usual.id)]
+    named = [name for name, default in pairs if name is not None and name != default]
+    if columns.rows not in there and (columns.dense is None or columns.text != usual.text):
+        named += columns.text
+    for name in named:
+        if name not in there:
+            raise source.error(f"has no column {name!r} (it has: {', '.join(there)}); name a column that it has", line)
+    wanted = [name for name in columns.wanted if name in there]
+    for name in wanted:
+        if there.count(name) > 1:
+            raise source.error(f"has the column {name!r} twice; give every column its own name", line)
+    return wanted
 
 
 def _strings(values: Any, what: str) -> Any:
@@ -99,9 +175,9 @@ def _strings(values: Any, what: str) -> Any:
 
 
 def _as_strings(values: Any, what: str) -> Any:
-    kind = values.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
-        raise RowError(0, f"{what} holds {kind} values and not texts; write them as strings")
+    values = _plain(values)
+    if not (_is_string(values.type) or pa.types.is_null(values.type)):
+        raise RowError(0, f"{what} holds {values.type} values and not texts; write them as strings")
     return values.cast(pa.large_string())
 
 
@@ -109,42 +185,56 @@ def _ids(table: Any, name: str) -> Any:
     if name not in table.column_names:
         return None
     values = _column(table, name)
-    if not (pa.types.is_integer(values.type) or pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not (pa.types.is_integer(values.type) or _is_string(values.type)):
         return None
     return pc.fill_null(values.cast(pa.large_string()), "")
 
 
-def _dense(values: Any) -> NDArray[np.float32]:
+def _dense(table: Any, name: str, reading: Reading) -> NDArray[np.float32]:
+    if name not in table.column_names:
+        raise RowError(0, _missing((name,), table.column_names, "the dense features"))
+    values = _column(table, name)
+    if pa.types.is_fixed_size_list(values.type):
+        values = values.cast(pa.large_list(values.type.value_type))
+    if not _is_list(values.type) or not _is_number(values.type.value_type):
+        raise RowError(0, f"column {name!r} holds {values.type} values; write each row's features as a list of numbers")
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
-    width = int(lengths[0]) if len(lengths) else 0
+    if reading.n_dense is None and len(lengths):
+        reading.n_dense = int(lengths[0])
+    width = reading.n_dense or 0
     if (wrong := np.flatnonzero(lengths != width)).size:
         row = int(wrong[0])
         raise RowError(row, f"has {lengths[row]} dense features where others have {width}; give every row the same")
-    flat = pc.list_flatten(values).cast(pa.float32()).to_numpy(zero_copy_only=False)
+    flat = pc.list_flatten(values).to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):
+        flat = np.ascontiguousarray(flat, np.float32)
     if (wrong := np.flatnonzero(~np.isfinite(flat))).size:
-        raise RowError(int(wrong[0]) // width, "has a dense feature that is not a finite number; replace it")
-    return np.ascontiguousarray(flat, np.float32).reshape(len(lengths), width)
+        raise RowError(int(wrong[0]) // width, "has a dense feature that is not a finite 32-bit number; replace it")
+    return flat.reshape(len(lengths), width)
 
 
-def _Y(table: Any, reading: Reading) -> Any:
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
+
+
+def _label_matrix(table: Any, reading: Reading) -> Any:
     name = reading.columns.labels
     if name not in table.column_names:
         return None
     column = _column(table, name)
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if _is_string(kind):
         column = _split(column, reading.columns.label_separator)
     elif pa.types.is_integer(kind):
-        column = pc.if_else(pc.is_valid(column), column, None)
         offsets = np.concatenate([[0], np.cumsum(np.asarray(pc.is_valid(column)))])
         column = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pc.drop_null(column))
     elif pa.types.is_null(kind):
         column = pa.array([[]] * len(column), pa.large_list(pa.large_string()))
-    elif not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+    elif not _is_list(kind):
         raise RowError(0, f"the labels are {kind} values; write them as a list, a string or whole numbers")
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    ids = _label_ids(pc.list_flatten(column), indptr, reading)
+    ids = _label_ids(_plain(pc.list_flatten(column)), indptr, reading)
     # Groups keep how often a label was given; rows have it or not.
     return _counts(indptr, ids, len(reading.index), keep=reading.columns.rows in table.column_names)
 
@@ -168,7 +258,7 @@ def _label_ids(values: Any, indptr: NDArray[np.int64], reading: Reading) -> NDAr
         return np.empty(0, np.int64)
     if pa.types.is_integer(values.type):
         return _numbered(values, row_of, reading)
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not _is_string(values.type):
         raise RowError(0, f"the labels are {values.type} values; write names or whole numbers")
     if (entry := _first_true(pc.equal(values, ""))) is not None:
         raise RowError(row_of(entry), "has a label without a name; remove it or give its name")
@@ -178,11 +268,11 @@ def _label_ids(values: Any, indptr: NDArray[np.int64], reading: Reading) -> NDAr
 def _named(values: Any, index: LabelIndex) -> NDArray[np.int64]:
     encoded = values.dictionary_encode()
     ids = index.add(encoded.dictionary.to_pylist())
-    return ids[encoded.indices.to_numpy()]
+    return np.asarray(ids[encoded.indices.to_numpy()])
 
 
 def _numbered(values: Any, row_of: Any, reading: Reading) -> NDArray[np.int64]:
-    numbers = values.cast(pa.int64()).to_numpy()
+    numbers = values.cast(pa.int64(), safe=False).to_numpy()  # what is too large for it becomes negative
     if (wrong := np.flatnonzero(numbers < 0)).size:
         entry = int(wrong[0])
         raise RowError(row_of(entry), f"label {numbers[entry]} is negative; label ids count from 0")

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from typing import IO, Any, NamedTuple, cast
 from labelwood.errors import InputError
 
 _MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst"}
+_MAGIC_BYTES = 6
 COMPRESSIONS = ("gz", "xz", "bz2", "zst")
+_SUFFIXES = ("", *(f".{kind}" for kind in COMPRESSIONS))
 _BLOCK = 8 << 20
 _HEAD = 1 << 16
 _BOM = b"\xef\xbb\xbf"
@@ -36,18 +39,17 @@ class Source:
     Example:
         >>> import gzip, tempfile
         >>> path = Path(tempfile.mkdtemp()) / "x.txt.gz"
-        >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo"))
+        >>> _ = path.write_bytes(gzip.compress(b"one\\ntwo\\n"))
         >>> source = Source(path)
         >>> source.name, [block.data for block in source.blocks()]
-        ('x.txt', [b'one\\ntwo'])
+        ('x.txt', [b'one\\ntwo\\n'])
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         self.is_stdin = str(path) == "-"
-        self._stdin_head: bytes | None = None
-        if not self.is_stdin:
-            self._check_exists()
+        self._rest: IO[bytes] | None = None  # what follows the head of a stream that can be read once
+        self._is_once = self.is_stdin or self._checked_kind() == "stream"
 
     def __str__(self) -> str:
         return "standard input" if self.is_stdin else str(self.path)
@@ -60,74 +62,121 @@ class Source:
     @cached_property
     def head(self) -> bytes:
         """The first bytes, enough to tell the format by."""
-        if self.is_stdin:
-            self._stdin_head = sys.stdin.buffer.read(_HEAD)
-            return self._stdin_head
-        with self.open() as stream:
-            return self._read(stream, _HEAD)
+        stream = self._start()
+        head = stream.read(_HEAD)
+        if self._is_once:
+            self._rest = stream
+        else:
+            stream.close()
+        return head
+
+    @property
+    def is_all_head(self) -> bool:
+        """Whether nothing follows the head."""
+        return len(self.head) < _HEAD
 
     def open(self) -> IO[bytes]:
-        """The uncompressed content from its beginning; standard input can be opened once."""
-        if self.is_stdin:
-            rest = cast("IO[bytes]", _Chained(self.head, sys.stdin.buffer))
-            return rest
-        try:
-            raw = self.path.open("rb")
-            start = raw.read(6)
-            raw.seek(0)
-        except OSError as e:
-            raise InputError(f"cannot be read ({e.strerror}); check the name and its permissions", self.path) from None
-        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
-        return _uncompressed(raw, kind)
+        """The uncompressed content from its beginning; standard input and pipes can be opened once.
+
+        Whatever goes wrong in reading it is an `InputError`.
+        """
+        if not self._is_once:
+            return self._start()
+        head, rest = self.head, self._rest
+        if rest is None:
+            raise self.error("can be read only once; save it to a file first")
+        self._rest = None
+        return cast("IO[bytes]", _Chained(head, rest))
 
     def read(self) -> bytes:
         """The whole uncompressed content."""
         with self.open() as stream:
-            return self._read(stream, -1)
+            return stream.read()
 
-    def blocks(self, size: int = _BLOCK) -> Iterator[Block]:
+    def seekable(self) -> Any:
+        """The content for readers that jump about: the file itself where it is plain, else a copy in memory."""
+        if self._is_once:
+            return io.BytesIO(self.read())
+        with self._raw() as raw:
+            plain = _compression(raw.read(_MAGIC_BYTES)) is None
+        return self.path if plain else io.BytesIO(self.read())
+
+    def blocks(self, size: int | None = None) -> Iterator[Block]:
         """The content in blocks of whole lines of about `size` bytes, without a byte order mark."""
-        line, rest = 1, b""
+        line, rest = 1, [b""]
         with self.open() as stream:
-            while chunk := self._read(stream, size):
-                if line == 1 and not rest:
-                    chunk = chunk.removeprefix(_BOM)
+            start = stream.read(len(_BOM)).removeprefix(_BOM)
+            while chunk := start + stream.read(size or _BLOCK):
+                start = b""
                 cut = chunk.rfind(b"\n") + 1
                 if cut:
-                    yield (block := Block(rest + chunk[:cut], line))
-                    line += block.data.count(b"\n")
-                    rest = chunk[cut:]
+                    data = b"".join([*rest, chunk[:cut]])
+                    rest = [chunk[cut:]]
+                    yield Block(data, line)
+                    line += data.count(b"\n")
                 else:
-                    rest += chunk
-        if rest:
-            yield Block(rest, line)
+                    rest.append(chunk)
+        if last := b"".join(rest):
+            yield Block(last, line)
+
+    def undecodable_line(self) -> int | None:
+        """The first line that is not UTF-8 text, where it can still be told."""
+        for block in () if self._is_once else self.blocks():
+            try:
+                block.data.decode()
+            except UnicodeDecodeError as e:
+                return block.first_line + block.data.count(b"\n", 0, e.start)
+        return None
 
     def sibling(self, *names: str) -> Source | None:
         """The first of these files that lies beside this one, compressed or not."""
-        if self.is_stdin:
-            return None
-        for name in names:
-            for path in (self.path.parent / name, *(self.path.parent / f"{name}.{c}" for c in COMPRESSIONS)):
-                if path.is_file():
-                    return Source(path)
-        return None
+        found = None if self.is_stdin else beside_path(self.path, *names)
+        return None if found is None else Source(found)
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """An error about this file."""
         return InputError(message, str(self), line)
 
-    def _check_exists(self) -> None:
-        if not self.path.exists():
-            raise InputError("there is no such file; check the name", self.path)
-        if self.path.is_dir():
-            raise InputError("is a folder; name a file in it", self.path)
-
-    def _read(self, stream: IO[bytes], size: int) -> bytes:
+    def _checked_kind(self) -> str:
+        """Whether it is a file or a stream (a pipe, say); anything else is refused."""
         try:
-            return stream.read(size)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
-            reason = str(e).rstrip(".") or type(e).__name__
-            raise self.error(f"its compression is broken ({reason}); fetch or compress the file again") from None
+            mode = self.path.stat().st_mode
+        except FileNotFoundError:
+            raise InputError("there is no such file; check the name", str(self.path)) from None
+        except (OSError, ValueError) as e:
+            raise self._unreadable(e) from None
+        if stat.S_ISDIR(mode):
+            raise InputError("is a folder; name a file in it", self.path)
+        return "file" if stat.S_ISREG(mode) else "stream"
+
+    def _unreadable(self, error: Exception) -> InputError:
+        reason = getattr(error, "strerror", None) or error
+        return self.error(f"cannot be read ({reason}); check the name and its permissions")
+
+    def _raw(self) -> IO[bytes]:
+        try:
+            return self.path.open("rb")
+        except OSError as e:
+            raise self._unreadable(e) from None
+
+    def _start(self) -> IO[bytes]:
+        raw = sys.stdin.buffer if self.is_stdin else self._raw()
+        try:
+            magic = raw.read(_MAGIC_BYTES)
+            if self._is_once:
+                raw = cast("IO[bytes]", _Chained(magic, raw))
+            else:
+                raw.seek(0)
+        except OSError as e:
+            raise self._unreadable(e) from None
+        kind = _compression(magic)
+        return cast("IO[bytes]", _Checked(self, raw, _uncompressed(raw, kind), kind is not None))
+
+
+def beside_path(path: Path, *names: str) -> Path | None:
+    """The first of these files in the folder of `path`, compressed or not."""
+    candidates = (path.parent / f"{name}{suffix}" for name in names for suffix in _SUFFIXES)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def plain_name(path: Path) -> str:
@@ -153,7 +202,7 @@ def compressed(path: Path, stream: IO[bytes]) -> IO[bytes]:
     match path.suffix:
         case ".gz":
             # No time stamp and no name: the same data gives the same bytes.
-            return cast("IO[bytes]", gzip.GzipFile("", "wb", 6, stream, mtime=0))
+            return cast("IO[bytes]", _GzipOutput("", "wb", 6, stream, mtime=0))
         case ".xz":
             return cast("IO[bytes]", lzma.open(stream, "wb"))
         case ".bz2":
@@ -163,6 +212,16 @@ def compressed(path: Path, stream: IO[bytes]) -> IO[bytes]:
 
             return cast("IO[bytes]", pa.CompressedOutputStream(stream, "zstd"))
     return stream
+
+
+class _GzipOutput(gzip.GzipFile):
+    """Says what is true: one cannot go back in it. Writers of zip archives ask."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        raise io.UnsupportedOperation("seek")
 
 
 def _uncompressed(raw: IO[bytes], kind: str | None) -> IO[bytes]:
@@ -180,6 +239,11 @@ def _uncompressed(raw: IO[bytes], kind: str | None) -> IO[bytes]:
     return raw
 
 
+def _compression(start: bytes) -> str | None:
+    kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    return None if kind == "bz2" and not start[3:4].isdigit() else kind  # a text may begin with BZh
+
+
 class _Chained(io.RawIOBase):
     """Bytes already read, then the rest of a stream."""
 
@@ -187,9 +251,45 @@ class _Chained(io.RawIOBase):
         self._head = head
         self._rest = rest
 
+    def readable(self) -> bool:
+        return True
+
     def read(self, size: int = -1) -> bytes:
         if size < 0:
             taken, self._head = self._head, b""
             return taken + bytes(self._rest.read())
         taken, self._head = self._head[:size], self._head[size:]
         return taken or bytes(self._rest.read(size))
+
+    def close(self) -> None:
+        if self._rest is not sys.stdin.buffer:
+            self._rest.close()
+        super().close()
+
+
+class _Checked(io.RawIOBase):
+    """A stream that says in one sentence what is wrong with its source, and that closes all below it."""
+
+    def __init__(self, source: Source, raw: Any, stream: Any, is_compressed: bool) -> None:
+        self._source, self._raw, self._stream, self._is_compressed = source, raw, stream, is_compressed
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if size < 0:
+            return b"".join(iter(lambda: self.read(_BLOCK), b""))
+        try:
+            return bytes(self._stream.read(size))
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
+            reason = str(e).rstrip(".") or type(e).__name__
+            if not self._is_compressed:
+                raise self._source.error(f"cannot be read ({reason}); check the disk or fetch the file again") from None
+            message = f"its compression is broken ({reason}); fetch or compress the file again"
+            raise self._source.error(message) from None
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+            self._raw.close()
+        super().close()

@@ -10,11 +10,15 @@ import tempfile
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import pyarrow as pa
+
+from labelwood.data.catalogue import BESIDE, read_catalogue
 from labelwood.data.dataset import Dataset
-from labelwood.data.source import compressed, plain_name
-from labelwood.errors import InputError, ParameterError
+from labelwood.data.source import Source, beside_path, compressed, plain_name
+from labelwood.errors import InputError, LabelwoodError, ParameterError
+from labelwood.labels.index import LabelIndex
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -29,7 +33,7 @@ _FORMAT_OF_SUFFIX = {
 }
 
 
-def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> None:
     """Writes a dataset. The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress.
 
     Example:
@@ -71,24 +75,22 @@ def format_of_name(path: Path) -> str:
 @contextlib.contextmanager
 def binary_output(path: Path) -> Iterator[IO[bytes]]:
     """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
+    if path.exists() and not path.is_file():
+        raise InputError("cannot be written: it is a folder or a device; name a file", path)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as e:
-        raise InputError(f"cannot be written ({e.strerror}); check the folder and its permissions", path) from None
+        raise _unwritable(path, e) from None
     try:
-        with os.fdopen(handle, "wb") as raw:
-            stream = compressed(path, raw)
+        with os.fdopen(handle, "wb") as raw, compressed(path, raw) as stream:
             yield stream
-            if stream is not raw:
-                stream.close()
-            if not raw.closed:
-                raw.flush()
-                os.fsync(raw.fileno())
+        _sync(Path(temporary))
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
-    except BaseException:
+    except OSError as e:
+        raise _unwritable(path, e) from None
+    finally:
         Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager
@@ -96,9 +98,16 @@ def text_output(path: Path) -> Iterator[IO[str]]:
     """The same for UTF-8 text."""
     with binary_output(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=False)
-        yield text
-        text.flush()
-        text.detach()
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+def write_json_lines(table: Any, out: IO[str]) -> None:
+    """Writes each row of an Arrow table as one JSON object."""
+    for batch in table.to_batches(max_chunksize=1 << 14):
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
 
 
 def write_label_texts(data: Dataset, path: Path) -> None:
@@ -106,8 +115,42 @@ def write_label_texts(data: Dataset, path: Path) -> None:
     if data.labels is None or data.label_texts is None:
         return
     with text_output(path.with_name("labels.jsonl")) as out:
-        for name, text in zip(data.labels, data.label_texts.to_pylist(), strict=False):
-            out.write(json.dumps({"id": name, "text": text}, ensure_ascii=False) + "\n")
+        write_json_lines(pa.table({"id": data.labels.to_arrow(), "text": data.label_texts}), out)
+
+
+def write_label_names(data: Dataset, path: Path) -> None:
+    """The same for formats that hold labels as numbers, and also where labels have names of their own.
+
+    Files in one folder share it, so it is never replaced by one that would change the meaning of their numbers.
+    """
+    if data.labels is None:
+        return
+    there = beside_path(path, *BESIDE)
+    refuse_other_labels(data.labels, there)
+    if data.label_texts is not None:
+        write_label_texts(data, path)
+    elif there is None and data.labels != LabelIndex.numbered(len(data.labels)):
+        with text_output(path.with_name("labels.jsonl")) as out:
+            write_json_lines(pa.table({"id": data.labels.to_arrow()}), out)
+
+
+def refuse_other_labels(labels: LabelIndex, there: Path | None) -> None:
+    """Raises where a file that numbers other labels would come to describe these, or be lost."""
+    if there is not None and read_catalogue(Source(there)).labels != labels:
+        raise LabelwoodError(
+            f"{there} names other labels than this data; write to another folder, or read the data with that file "
+            "as its label file"
+        )
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = error.strerror or error
+    return InputError(f"cannot be written ({reason}); check the folder, its permissions and the space left", path)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _umask() -> int:

@@ -27,8 +27,9 @@ class LabelIndex(Sequence[str]):
     """
 
     def __init__(self, names: Iterable[str] | Any = ()) -> None:
-        if isinstance(names, pa.Array):
-            self._stored = names.cast(pa.large_string())
+        if isinstance(names, (pa.Array, pa.ChunkedArray)):
+            whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+            self._stored = whole.cast(pa.large_string())
         else:
             self._stored = pa.array(list(names), pa.large_string())
         self._added: list[str] = []
@@ -55,7 +56,8 @@ class LabelIndex(Sequence[str]):
     def __getitem__(self, label: slice) -> list[str]: ...
     def __getitem__(self, label: int | slice) -> str | list[str]:
         if isinstance(label, slice):
-            return [self[i] for i in range(*label.indices(len(self)))]
+            names: list[str] = self.to_arrow()[label].to_pylist()
+            return names
         if label < 0 or label >= len(self):
             raise IndexError(f"label {label} of {len(self)}")
         stored = len(self._stored)
@@ -64,6 +66,9 @@ class LabelIndex(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         yield from self._stored.to_pylist()
         yield from self._added
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._lookup()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelIndex) and bool(self.to_arrow().equals(other.to_arrow()))
@@ -93,8 +98,8 @@ class LabelIndex(Sequence[str]):
         for name in names:
             label = id_of.get(name)
             if label is None:
-                if not name:
-                    raise LabelwoodError("a label name is empty: every label needs a name")
+                if not isinstance(name, str) or not name:
+                    raise LabelwoodError(f"the label name {name!r} is empty or no string: every label needs a name")
                 label = id_of[name] = len(id_of)
                 self._added.append(name)
             ids.append(label)
@@ -102,7 +107,10 @@ class LabelIndex(Sequence[str]):
 
     def _lookup(self) -> dict[str, int]:
         if self._id_of is None:
-            self._id_of = {name: label for label, name in enumerate(self)}
-            if len(self._id_of) < len(self):
+            id_of = {name: label for label, name in enumerate(self)}
+            if len(id_of) < len(self):
                 raise LabelwoodError("two labels have the same name: give every label a name of its own")
+            if "" in id_of:
+                raise LabelwoodError("a label name is empty: every label needs a name")
+            self._id_of = id_of
         return self._id_of

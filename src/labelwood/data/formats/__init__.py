@@ -18,5 +18,16 @@ from labelwood.data.reading import Format
 
 FORMATS: dict[str, Format] = {
     module.NAME: module
-    for module in (parquet, pecos, arrays, delimited, attentionxml, xc_json, jsonl, xc_text, xc_split, svmlight)
+    for module in (
+        parquet,
+        pecos,
+        arrays,
+        delimited,
+        attentionxml,
+        xc_json,
+        jsonl,
+        xc_text,
+        xc_split,
+        svmlight,
+    )
 }

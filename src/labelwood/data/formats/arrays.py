@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, ones
+from labelwood.data.formats.npz import floats, npz_file, sound
 from labelwood.data.formats.sparse_lines import numbered_labels
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
@@ -29,45 +28,44 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """The rows of one split, each flattened to a vector."""
     source, split = reading.source, reading.split
-    arrays = _load(source)
-    if f"x_{split}" not in arrays:
-        raise source.error(f"has no array x_{split} (it has: {', '.join(arrays)}); name the split that it has")
-    X = _finite(source, f"x_{split}", arrays[f"x_{split}"])
-    X = np.ascontiguousarray(X.reshape(len(X), -1), np.float32)
-    y = arrays.get(f"y_{split}")
+    with sound(source, "numpy.savez"), npz_file(source) as file:
+        if f"x_{split}" not in file:
+            raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has")
+        X = _rows(source, f"x_{split}", file[f"x_{split}"])
+        y = file.get(f"y_{split}")
+        # All splits together tell how many labels there are.
+        highest = [_highest(file[name]) for name in file if name.startswith("y_")]
     if y is None:
         yield Dataset(dense=X)
         return
     if y.ndim != 1 or len(y) != len(X) or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
-        raise source.error(f"y_{split} is not one whole number from 0 for each of the {len(X)} rows of x_{split}")
-    highest = max(int(a.max()) for name, a in arrays.items() if name.startswith("y_") and a.size)
-    numbered_labels(reading, highest + 1)
-    Y = ones(np.arange(len(y) + 1), y.astype(np.int32), highest + 1)
+        raise source.error(
+            f"y_{split} is not one whole number from 0 for each of the {len(X)} rows of x_{split}; save it so"
+        )
+    n_labels = numbered_labels(reading, max(highest) + 1, at_least=True)
+    Y = ones(np.arange(len(y) + 1), y.astype(np.int32), n_labels)
     yield Dataset(dense=X, Y=Y, labels=reading.index)
 
 
 def write(data: Dataset, path: Path) -> None:
     """Writes dense rows as ``x_train`` and their one label as ``y_train``."""
-    from labelwood.data.write import binary_output
+    from labelwood.data.write import binary_output, write_label_names
 
     if data.dense is None or (data.Y is not None and (np.diff(data.Y.indptr) != 1).any()):
-        raise LabelwoodError("arrays needs dense features and exactly one label a row")
+        raise LabelwoodError("arrays needs dense features and exactly one label a row, which this data does not have")
     arrays: dict[str, Any] = {"x_train": data.dense}
     if data.Y is not None:
         arrays["y_train"] = data.Y.indices.astype(np.int64)
+    write_label_names(data, path)
     with binary_output(path) as out:
         np.savez_compressed(out, **arrays)
 
 
-def _load(source: Source) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(io.BytesIO(source.read()), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as e:
-        raise source.error(f"is not a sound npz file ({e}); save it again with numpy.savez") from None
+def _rows(source: Source, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
+    if array.ndim < 2:
+        raise source.error(f"{name} has {array.ndim} dimension(s) and needs one for rows and one for features")
+    return floats(source, name, array).reshape(len(array), math.prod(array.shape[1:]))
 
 
-def _finite(source: Source, name: str, array: NDArray[Any]) -> NDArray[Any]:
-    if array.ndim < 2 or array.dtype.kind not in "fiub" or not np.isfinite(array).all():
-        raise source.error(f"{name} is not an array of finite numbers with one row a sample; save it so")
-    return array
+def _highest(y: NDArray[Any]) -> int:
+    return int(y.max()) if y.dtype.kind in "iu" and y.size else -1

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from labelwood.data.catalogue import decode_lines
-from labelwood.data.dataset import Dataset, indicator
+from labelwood.data.dataset import Dataset, from_names
 from labelwood.data.reading import Reading
-from labelwood.data.source import Source
+from labelwood.data.source import Source, plain_name
 from labelwood.errors import LabelwoodError
 
 NAME = "attentionxml"
-_TEXTS = re.compile(r"(?P<split>.+)_(raw_)?texts\.txt")
+_TEXTS = re.compile(r"(?P<split>.+?)_(raw_)?texts\.txt")
 
 
 def detect(source: Source) -> bool:
@@ -34,26 +34,31 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     if beside is None:
         yield Dataset(texts=texts)
         return
-    labels = [line.split() for line in decode_lines(beside)]
-    if len(labels) != len(texts):
-        raise beside.error(f"has {len(labels)} lines where {source} has {len(texts)}; they must belong together")
-    columns = [np.unique(reading.index.add(names)) for names in labels]
-    yield Dataset(texts=texts, Y=indicator(columns, len(reading.index)), labels=reading.index)
+    lines = decode_lines(beside)
+    if len(lines) != len(texts):
+        raise beside.error(f"has {len(lines)} lines where {source} has {len(texts)}; they must belong together")
+    Y = from_names((line.split() for line in lines), reading.index)
+    yield Dataset(texts=texts, Y=Y, labels=reading.index)
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes texts to `path` and labels beside it."""
-    from labelwood.data.write import text_output
+    """Writes texts to `path`, with spaces for line breaks, and labels beside it."""
+    from labelwood.data.write import text_output, write_label_texts
 
-    named = _TEXTS.fullmatch(path.name)
+    named = _TEXTS.fullmatch(plain_name(path))
     if data.texts is None or data.Y is None or data.labels is None or named is None:
         raise LabelwoodError("attentionxml needs texts, labels and a file named like train_texts.txt")
     names = list(data.labels)
-    spaced = next((name for name in names if len(name.split()) != 1), None)
+    spaced = next((name for name in names if name.split() != [name]), None)
     if spaced is not None:
-        raise LabelwoodError(f"the label {spaced!r} holds a space, which separates labels in attentionxml; write jsonl instead")
+        raise LabelwoodError(
+            f"the label {spaced!r} holds a space, which separates labels in attentionxml; write jsonl instead"
+        )
     with text_output(path) as out:
-        out.writelines(" ".join(text.split()) + "\n" for text in data.texts.to_pylist())
-    with text_output(path.with_name(f"{named['split']}_labels.txt")) as out:
-        for i in range(len(data)):
-            out.write(" ".join(names[j] for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]) + "\n")
+        out.writelines(re.sub(r"[\r\n]+", " ", text.as_py()) + "\n" for text in data.texts)
+    suffix = path.name.removeprefix(plain_name(path))
+    with text_output(path.with_name(f"{named['split']}_labels.txt{suffix}")) as out:
+        ends = data.Y.indptr.tolist()
+        for start, end in pairwise(ends):
+            out.write(" ".join(names[j] for j in data.Y.indices[start:end]) + "\n")
+    write_label_texts(data, path)

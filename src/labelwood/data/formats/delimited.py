@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.reading import Reading
-from labelwood.data.records import RowError, to_dataset
-from labelwood.data.source import Source
-from labelwood.errors import LabelwoodError
+from labelwood.data.reading import Columns, Reading
+from labelwood.data.records import RowError, check_columns, to_dataset, to_table
+from labelwood.data.source import Source, plain_name
+from labelwood.errors import InputError, LabelwoodError
 
 NAME = "csv"
 _BLOCK = 4 << 20
+_LARGEST_BLOCK = 2**31 - 1
+_BOM = b"\xef\xbb\xbf"
 
 
 def detect(source: Source) -> bool:
@@ -29,82 +32,101 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; every wanted column is read as text."""
     source = reading.source
-    header = _header(source)
-    wanted = [*reading.columns.text, reading.columns.labels, reading.columns.id]
-    with source.open() as stream:
-        row = 0
-        for batch in _batches(source, stream, {name: pa.large_string() for name in wanted}, header):
-            table = pa.Table.from_batches([batch])
-            try:
-                yield to_dataset(table, reading)
-            except RowError as e:
-                raise source.error(f"row {row + e.row + 1} below the header: {e.message}") from None
-            row += len(table)
+    wanted = check_columns(source, _header(source), reading.columns, line=1)
+    row = 0
+    for batch in _batches(source, wanted):
+        try:
+            yield to_dataset(pa.Table.from_batches([batch]), reading)
+        except RowError as e:
+            raise source.error(f"row {row + e.row + 1} below the header: {e.message}") from None
+        row += len(batch)
+    if row == 0:
+        yield to_dataset(pa.table({name: pa.array([], pa.large_string()) for name in wanted}), reading)
 
 
 def write(data: Dataset, path: Path) -> None:
     """Writes id, text and labels; label names must not hold the separator."""
-    from labelwood.data.write import text_output, write_label_texts
+    from labelwood.data.write import binary_output, write_label_texts
 
-    if data.texts is None:
-        raise LabelwoodError("the data has no texts, which csv needs; write it as xc or pecos")
-    names = [] if data.labels is None else list(data.labels)
-    unfit = next((name for name in names if ";" in name), None)
-    if unfit is not None:
-        raise LabelwoodError(f"the label {unfit!r} holds a ';', which separates labels in csv; write jsonl instead")
-    with text_output(path) as out:
-        writer = csv.writer(out, delimiter=_delimiter(path.name), lineterminator="\n")
-        writer.writerow(["id"] * (data.ids is not None) + ["text"] + ["labels"] * (data.Y is not None))
-        for i in range(len(data)):
-            row = [] if data.ids is None else [data.ids[i].as_py()]
-            row.append(data.texts[i].as_py())
-            if data.Y is not None:
-                row.append(";".join(names[j] for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]))
-            writer.writerow(row)
+    if data.groups is not None:
+        raise LabelwoodError("the data is groups of rows, which csv cannot hold; write jsonl or parquet instead")
+    table = to_table(data)
+    separator = Columns().label_separator
+    if data.Y is not None and data.labels is not None:
+        _check_names(data.labels.to_arrow(), separator)
+        column = table.column_names.index("labels")
+        table = table.set_column(
+            column, "labels", pc.binary_join(table["labels"], pa.scalar(separator, pa.large_string()))
+        )
+    with binary_output(path) as out:
+        pcsv.write_csv(table, out, pcsv.WriteOptions(delimiter=_delimiter(plain_name(path))))
     write_label_texts(data, path)
 
 
+def _check_names(names: Any, separator: str) -> None:
+    splits = pc.match_substring(names, separator)
+    changes = pc.not_equal(pc.utf8_trim_whitespace(names), names)
+    unfit = names.filter(pc.or_(splits, changes))
+    if len(unfit):
+        raise LabelwoodError(
+            f"the label {unfit[0].as_py()!r} holds a {separator!r}, which separates labels in csv, or a space at its "
+            "end; write jsonl instead"
+        )
+
+
 def _delimiter(name: str) -> str:
-    return "\t" if ".tsv" in name else ","
+    return "\t" if name.endswith(".tsv") else ","
 
 
 def _header(source: Source) -> list[str]:
+    # Only the header must be whole; the head may end inside a character.
+    text = source.head.removeprefix(_BOM).decode("utf-8", "replace")
     try:
-        line = source.head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "strict" if len(source.head) < 1 << 16 else "ignore")
-    except UnicodeDecodeError as e:
-        line_number = 1 + source.head.count(b"\n", 0, e.start)
-        raise source.error("is not UTF-8 text; convert the file to UTF-8", line_number) from None
-    header = next(csv.reader(io.StringIO(line), delimiter=_delimiter(source.name)), [])
+        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(source.name)), [])
+    except csv.Error as e:
+        raise source.error(f"the header is not CSV ({e}); write it like: text,labels", 1) from None
     if not header:
         raise source.error("is empty; the first line must name the columns, for example: text,labels", 1)
-    repeated = next((name for name in header if header.count(name) > 1), None)
-    if repeated is not None:
-        raise source.error(f"the header names the column {repeated!r} twice; give every column its own name", 1)
     return header
 
 
-def _batches(source: Source, stream: Any, types: dict[str, Any], header: list[str]) -> Iterator[Any]:
-    wanted = [name for name in types if name in header]
-    if not wanted:
-        raise source.error(
-            f"the header names none of the columns {', '.join(map(repr, types))} (it has: {', '.join(header)}); "
-            "name the text column",
-            1,
-        )
-    try:
+def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
+    """Arrow's batches; where a row is longer than a block they are read again in larger ones."""
+    done, size = 0, _BLOCK
+    while True:
+        seen = 0
+        try:
+            for batch in _open(source, wanted, size):
+                if seen + len(batch) > done:
+                    yield batch.slice(max(0, done - seen))
+                    done = seen + len(batch)
+                seen += len(batch)
+        except pa.ArrowException as e:
+            if "straddl" not in str(e) or size == _LARGEST_BLOCK:
+                raise _refusal(source, e) from None
+            size = min(size * 8, _LARGEST_BLOCK)
+        else:
+            return
+
+
+def _open(source: Source, wanted: list[str], block_size: int) -> Iterator[Any]:
+    if source.is_all_head and len(source.head.strip(b"\r\n").splitlines()) == 1:
+        return  # a header alone, which Arrow refuses
+    with source.open() as stream:
         yield from pcsv.open_csv(
             stream,
-            read_options=pcsv.ReadOptions(block_size=_BLOCK),
+            read_options=pcsv.ReadOptions(block_size=block_size),
             parse_options=pcsv.ParseOptions(delimiter=_delimiter(source.name), newlines_in_values=True),
-            convert_options=pcsv.ConvertOptions(column_types=types, include_columns=wanted, strings_can_be_null=False),
+            convert_options=pcsv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.large_string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
         )
-    except pa.ArrowInvalid as e:
-        reason = str(e).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
-        if "UTF8" in reason or "UTF-8" in reason:
-            reason = "is not UTF-8 text; convert the file to UTF-8"
-            raise source.error(reason) from None
-        raise source.error(f"is not well-formed CSV ({reason[:200]}); quote fields that hold delimiters") from None
-    except OSError as e:
-        raise source.error(f"its compression is broken ({e}); fetch or compress the file again") from None
 
 
+def _refusal(source: Source, error: Exception) -> InputError:
+    reason = str(error).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
+    if "UTF8" in reason or "UTF-8" in reason:
+        return source.error("is not UTF-8 text; convert the file to UTF-8", source.undecodable_line())
+    return source.error(f"is not well-formed CSV ({reason[:200]}); quote fields that hold delimiters")

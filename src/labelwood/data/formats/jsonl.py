@@ -12,11 +12,11 @@ import pyarrow.json as pj
 
 from labelwood.data.dataset import Dataset
 from labelwood.data.reading import Columns, Reading
-from labelwood.data.records import RowError, to_dataset
+from labelwood.data.records import RowError, to_dataset, to_table
 from labelwood.data.source import Block, Source
-from labelwood.errors import LabelwoodError
 
 NAME = "jsonl"
+_REFUSALS = (pa.ArrowException, OverflowError, UnicodeEncodeError)  # of values that are no Arrow column
 
 
 def detect(source: Source) -> bool:
@@ -33,7 +33,9 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         lines = _record_lines(block)
         if not lines:
             continue
-        table = _fast_table(block, lines, reading.columns) or _slow_table(block, reading)
+        table = _fast_table(block, lines, reading.columns)
+        if table is None:
+            table = _slow_table(block, reading)
         try:
             yield to_dataset(table, reading)
         except RowError as e:
@@ -41,26 +43,13 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes rows with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
-    from labelwood.data.write import text_output, write_label_texts
+    """Writes rows (or groups) with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
+    from labelwood.data.write import text_output, write_json_lines, write_label_texts
 
-    names = [] if data.labels is None else list(data.labels)
+    table = to_table(data)
     with text_output(path) as out:
-        for i in range(len(data)):
-            out.write(json.dumps(_record(data, i, names), ensure_ascii=False) + "\n")
+        write_json_lines(table, out)
     write_label_texts(data, path)
-
-
-def _record(data: Dataset, i: int, names: list[str]) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    if data.ids is not None:
-        record["id"] = data.ids[i].as_py()
-    if data.texts is None:
-        raise LabelwoodError("the data has no texts, which jsonl needs; write it as xc or pecos")
-    record["text"] = data.texts[i].as_py()
-    if data.Y is not None:
-        record["labels"] = [names[j] for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]]
-    return record
 
 
 def _record_lines(block: Block) -> int:
@@ -88,7 +77,7 @@ def _fast_table(block: Block, n_records: int, columns: Columns) -> Any:
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
         table.validate(full=True)
-    except pa.ArrowInvalid:
+    except pa.ArrowException:
         return None
     return table if len(table) == n_records else None
 
@@ -99,27 +88,41 @@ def _schema(block: Block, columns: Columns) -> Any:
     for line in block.data[: 1 << 18].split(b"\n")[:50]:
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if not isinstance(record, dict):
             return None
         for name, value in record.items():
             samples.setdefault(name, []).append(value)
-    wanted = [*columns.text, columns.labels, columns.id, columns.rows, columns.dense]
     fields = []
-    for name in wanted:
+    for name in columns.wanted:
         if name in samples:
             kind = _type_of(samples[name])
-            if kind is None:
+            if kind is None or (name == columns.rows and _is_partial(kind, columns)):
                 return None
             fields.append(pa.field(name, kind))
+        elif _occurs(name, block):
+            return None
     return pa.schema(fields) if fields else None
+
+
+def _occurs(name: str, block: Block) -> bool:
+    """Whether a later record may have the column, which Arrow would then leave out."""
+    return any(json.dumps(name, ensure_ascii=ascii_only).encode() in block.data for ascii_only in (True, False))
+
+
+def _is_partial(rows: Any, columns: Columns) -> bool:
+    """Whether the rows of groups are records that lack a column in the first groups."""
+    if not pa.types.is_list(rows) or not pa.types.is_struct(rows.value_type):
+        return False
+    there = {field.name for field in rows.value_type}
+    return not there.issuperset({*columns.text, columns.id})
 
 
 def _type_of(values: list[Any]) -> Any:
     try:
         kind = pa.infer_type(values, from_pandas=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except _REFUSALS:
         return None
     return None if _has_null(kind) else kind
 
@@ -133,14 +136,13 @@ def _has_null(kind: Any) -> bool:
 
 
 def _slow_table(block: Block, reading: Reading) -> Any:
-    columns = reading.columns
-    wanted = {*columns.text, columns.labels, columns.id, columns.rows, columns.dense}
+    wanted = reading.columns.wanted
     records: list[dict[str, Any]] = []
     for i, line in enumerate(block.data.split(b"\n")):
         if line.strip():
             record = _parsed(line, reading.source, block.first_line + i)
-            records.append({name: value for name, value in record.items() if name in wanted})
-    names = list(dict.fromkeys(name for record in records for name in record))
+            records.append({name: record[name] for name in wanted if name in record})
+    names = [name for name in wanted if any(name in record for record in records)]
     return pa.table({name: _array(records, name, block, reading) for name in names}) if names else _no_columns(records)
 
 
@@ -162,18 +164,19 @@ def _parsed(line: bytes, source: Source, number: int) -> dict[str, Any]:
 
 def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Reading) -> Any:
     values = [record.get(name) for record in records]
+    if name == reading.columns.id:  # numbers and strings may mix
+        values = [str(value) if isinstance(value, int) else value for value in values]
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+    except _REFUSALS:
         kind = _first_kind(values)
-        for row, value in enumerate(values):
-            if value is not None and not _fits(value, kind):
-                shown = json.dumps(value, ensure_ascii=True)[:40]
-                raise reading.source.error(
-                    f"{name!r} is {shown} where other lines have another kind of value; write all of them alike",
-                    _line_of(block, row),
-                ) from None
-        raise reading.source.error(f"{name!r} holds values that cannot be read; write strings", block.first_line) from None
+        row = next((i for i, value in enumerate(values) if value is not None and not _fits(value, kind)), 0)
+        shown = json.dumps(values[row])[:40]
+        raise reading.source.error(
+            f"{name!r} is {shown}, which is no valid text or number, or of another kind than in other lines; "
+            "write all of them alike",
+            _line_of(block, row),
+        ) from None
 
 
 def _first_kind(values: list[Any]) -> Any:
@@ -183,6 +186,6 @@ def _first_kind(values: list[Any]) -> Any:
 def _fits(value: Any, kind: Any) -> bool:
     try:
         pa.array([value], kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+    except _REFUSALS:
         return False
     return True

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.sparse_lines import numbered_labels
+from labelwood.data.formats.npz import floats, sound
+from labelwood.data.formats.sparse_lines import numbered_labels, wide
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -38,20 +35,22 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     Y = load_matrix(beside)
     if Y.shape[0] != X.shape[0]:
         raise beside.error(f"has {Y.shape[0]} rows where {source} has {X.shape[0]}; they must belong together")
-    numbered_labels(reading, Y.shape[1])
+    numbered_labels(reading, Y.shape[1], beside)
+    Y.eliminate_zeros()
     Y.data[:] = 1
     yield Dataset(sparse=X, Y=Y, labels=reading.index)
 
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features to `path` and labels to the file with Y for X in its name."""
-    from labelwood.data.write import binary_output
+    from labelwood.data.write import binary_output, write_label_names
 
     if data.sparse is None or not path.name.startswith("X."):
         raise LabelwoodError("pecos needs sparse features and a file named like X.trn.npz")
     matrices = {path: data.sparse}
     if data.Y is not None:
-        matrices[path.with_name("Y" + path.name[1:])] = data.Y
+        matrices[path.with_name("Y" + path.name[1:])] = wide(data.Y, data.n_labels)
+        write_label_names(data, path)
     for file, matrix in matrices.items():
         with binary_output(file) as out:
             sparse.save_npz(out, sparse.csr_matrix(matrix), compressed=False)
@@ -59,16 +58,17 @@ def write(data: Dataset, path: Path) -> None:
 
 def load_matrix(source: Source) -> Any:
     """A scipy matrix from an npz file, with every index checked; values become float32."""
-    try:
-        matrix = sparse.load_npz(io.BytesIO(source.read())).tocsr()
-        matrix.check_format(full_check=True)
-        matrix.sum_duplicates()
-    except (ValueError, KeyError, OSError, EOFError, TypeError, IndexError, zipfile.BadZipFile, zlib.error) as e:
-        reason = str(e).split("\n", maxsplit=1)[0][:200]
-        raise source.error(f"is not a sound sparse matrix ({reason}); save it again with scipy.sparse.save_npz") from None
-    if matrix.dtype.kind not in "fiub" or not np.isfinite(matrix.data).all():
-        raise source.error("holds values that are not finite numbers; replace them")
-    return sparse.csr_array(matrix.astype(np.float32))
+    with sound(source, "scipy.sparse.save_npz"):
+        matrix = sparse.load_npz(source.seekable())
+        if matrix.format not in ("csr", "csc", "coo") or matrix.ndim != 2:
+            raise source.error(f"is a matrix of the format {matrix.format}; save it as csr with scipy.sparse.save_npz")
+        if matrix.format != "coo":  # scipy checks those itself; a wrong index in the others would crash it below
+            matrix.check_format(full_check=True)
+        matrix.data = floats(source, "the matrix", matrix.data)
+        rows = matrix.tocsr()
+        rows.sum_duplicates()
+        floats(source, "the matrix", rows.data)
+        return sparse.csr_array(rows)
 
 
 def _labels_of(source: Source) -> Source | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,13 @@ from labelwood import _native
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.reading import MAX_LABELS, Reading
 from labelwood.data.source import Block, Source
-from labelwood.errors import NativeLineError
+from labelwood.errors import LabelwoodError, NativeLineError
 from labelwood.inputs import from_scipy, thread_count
 from labelwood.labels.index import LabelIndex
 
 _MAX_COLUMNS = 2**31 - 1
+_COUNT = re.compile(r"-?[0-9]{1,18}")
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,10 @@ class Header:
     @classmethod
     def of(cls, source: Source, meaning: str) -> Header:
         """Reads the first line; `meaning` names its counts."""
-        first = source.head.split(b"\n", 1)[0].decode("ascii", "replace")
-        words = first.removeprefix("\ufffd\ufffd\ufffd").split()
+        first = source.head.removeprefix(_BOM).split(b"\n", 1)[0].decode("ascii", "replace")
+        words = first.split()
         wanted = len(meaning.split())
-        if len(words) != wanted or not all(w.lstrip("-").isdigit() for w in words):
+        if len(words) != wanted or not all(_COUNT.fullmatch(word) for word in words):
             raise source.error(f"the header {first[:40]!r} is not {wanted} counts; write it as: {meaning}", 1)
         numbers = tuple(int(word) for word in words)
         if any(n < 0 for n in numbers):
@@ -48,18 +51,30 @@ class Header:
         return self.numbers[0]
 
 
-def numbered_labels(reading: Reading, n_labels: int) -> None:
-    """Gives `n_labels` labels their ids: with the catalogue's names, or named after the ids."""
+def numbered_labels(
+    reading: Reading,
+    n_labels: int,
+    teller: Source | None = None,
+    line: int | None = None,
+    at_least: bool = False,
+) -> int:
+    """Gives `n_labels` labels their ids: with the catalogue's names, or named after the ids.
+
+    `teller` is the file that tells the number, in `line`; `at_least` says that it tells only the highest id.
+    Returns the number.
+    """
+    teller = teller or reading.source
     if n_labels > MAX_LABELS:
-        raise reading.source.error(f"the header says {n_labels} labels; at most {MAX_LABELS} are possible", 1)
+        raise teller.error(f"has {n_labels} labels; at most {MAX_LABELS} are possible", line)
     if reading.catalogue is None:
-        reading.index = LabelIndex.numbered(n_labels)
-    elif len(reading.index) != n_labels:
-        raise reading.source.error(
-            f"the header says {n_labels} labels but {reading.catalogue} names {len(reading.index)}; "
-            "mend the one that is wrong",
-            1,
+        if n_labels > len(reading.index):
+            reading.index = LabelIndex.numbered(n_labels)
+    elif n_labels > len(reading.index) or (n_labels < len(reading.index) and not at_least):
+        raise teller.error(
+            f"has {n_labels} labels but {reading.catalogue} names {len(reading.index)}; mend the one that is wrong",
+            line,
         )
+    return len(reading.index)
 
 
 def sparse_pieces(
@@ -68,7 +83,7 @@ def sparse_pieces(
     """Blocks of lines as datasets: sparse features and, `with_labels`, Y. The header is passed over and obeyed."""
     source = reading.source
     n_features = -1 if header is None else header.numbers[1]
-    n_labels = len(reading.index) if header is not None else MAX_LABELS
+    n_labels = len(reading.index) if header is not None or reading.catalogue is not None else MAX_LABELS
     n_rows = 0
     for block in source.blocks():
         data, first_line = _without_header(block) if header is not None and block.first_line == 1 else block
@@ -81,18 +96,19 @@ def sparse_pieces(
         X = _csr(features, n_features if header is not None else feature_cols)
         Y = ones(labels[0], labels[1], n_labels if header is not None else label_cols)
         if header is not None:
-            X, Y = (_cut_blank_end(m, header.n_rows - n_rows, features[0]) for m in (X, Y))
+            X, Y = _without_blank_end(X, Y, header.n_rows - n_rows)
         n_rows += X.shape[0]
-        yield Dataset(sparse=X, Y=Y if with_labels else None, labels=reading.index if with_labels else None)
+        if header is None or n_rows <= header.n_rows:
+            yield Dataset(sparse=X, Y=Y if with_labels else None, labels=reading.index if with_labels else None)
     if header is not None and n_rows != header.n_rows:
         raise source.error(
-            f"the header says {header.n_rows} rows but {n_rows} follow; the file is cut off or the header is wrong", 1
+            f"the header says {header.n_rows} rows but {n_rows} follow; the file is cut off or the header is wrong",
+            1,
         )
 
 
 def _without_header(block: Block) -> Block:
-    _, newline, rest = block.data.partition(b"\n")
-    return Block(rest, 2)
+    return Block(block.data.partition(b"\n")[2], 2)
 
 
 def _csr(arrays: Any, n_cols: int) -> Any:
@@ -100,9 +116,11 @@ def _csr(arrays: Any, n_cols: int) -> Any:
     return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
 
 
-def _cut_blank_end(matrix: Any, n_rows: int, indptr: Any) -> Any:
+def _without_blank_end(X: Any, Y: Any, n_rows: int) -> tuple[Any, Any]:
     """Without empty lines at the end that the header does not count."""
-    return matrix[:n_rows] if 0 <= n_rows < matrix.shape[0] and indptr[n_rows] == indptr[-1] else matrix
+    if 0 <= n_rows < X.shape[0] and X.indptr[n_rows] == X.nnz and Y.indptr[n_rows] == Y.nnz:
+        return X[:n_rows], Y[:n_rows]
+    return X, Y
 
 
 def whole_matrix(source: Source) -> Any:
@@ -118,13 +136,19 @@ def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
     """Writes rows as text, in parallel; without `Y`, features only."""
     from labelwood.data.write import binary_output
 
-    features = from_scipy(X)
+    if not np.isfinite(X.data).all():
+        raise LabelwoodError("the features hold NaN or infinity, which the format cannot; replace those values first")
     no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
     with binary_output(path) as out:
         if header is not None:
             out.write(f"{header}\n".encode())
         step = 1 << 16
-        for start in range(0, features.n_rows, step):
+        for start in range(0, X.shape[0], step):
             part = from_scipy(X[start : start + step])
             labels = no_rows if Y is None else from_scipy(Y[start : start + step])[:2]
             out.write(_native.write_sparse_text(*labels, *part[:3], thread_count(None)))
+
+
+def wide(Y: Any, n_labels: int) -> Any:
+    """Y with a column for each label that has an id, whether or not a row has it."""
+    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.sparse_lines import sparse_pieces, write_lines
+from labelwood.data.formats.sparse_lines import numbered_labels, sparse_pieces, wide, write_lines
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -26,16 +28,23 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; labels are named after their ids unless a catalogue names them."""
     for piece in sparse_pieces(reading, None, with_labels=True, svmlight=True):
-        if reading.catalogue is not None and piece.Y.shape[1] > len(reading.index):
-            raise reading.source.error(
-                f"label {piece.Y.shape[1] - 1} is out of range: {reading.catalogue} names {len(reading.index)} labels"
-            )
-        reading.index.add(str(label) for label in range(len(reading.index), piece.Y.shape[1]))
-        yield replace(piece, labels=reading.index)
+        n_labels = numbered_labels(reading, piece.Y.shape[1], at_least=True)
+        yield replace(piece, Y=wide(piece.Y, n_labels), labels=reading.index)
 
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features and label ids."""
+    from labelwood.data.write import write_label_names
+
     if data.sparse is None:
         raise LabelwoodError("svmlight needs sparse features, which this data does not have")
+    blank = np.diff(data.sparse.indptr) == 0
+    if data.Y is not None:
+        blank &= np.diff(data.Y.indptr) == 0
+    if blank.any():
+        raise LabelwoodError(
+            f"row {int(blank.argmax())} has neither features nor labels, which svmlight cannot hold; "
+            "remove the row or write xc"
+        )
+    write_label_names(data, path)
     write_lines(path, None, data.Y, data.sparse)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
 
 from labelwood.data.catalogue import read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import jsonl
 from labelwood.data.reading import Columns, Reading
-from labelwood.data.source import Source
+from labelwood.data.source import Source, beside_path, plain_name
 from labelwood.errors import LabelwoodError
 
 NAME = "xc-json"
@@ -19,36 +21,43 @@ _COLUMNS = Columns(text=("title", "content"), labels="target_ind", id="uid")
 
 
 def detect(source: Source) -> bool:
-    """Whether the first records have ``target_ind``."""
-    return jsonl.detect(source) and b'"target_ind"' in source.head
+    """Whether the name is one of the repository's, or the first records have ``target_ind``."""
+    return jsonl.detect(source) and (source.name in ("trn.json", "tst.json") or b'"target_ind"' in source.head)
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """A row's text is its title and content; labels are line numbers of ``lbl.json``."""
     labels = reading.source.sibling("lbl.json")
-    if labels is None:
-        raise reading.source.error("the labels' file lbl.json is not beside it; put it there")
-    catalogue = read_catalogue(labels)
-    reading.index, reading.label_texts, reading.catalogue = catalogue.index, catalogue.texts, labels
-    reading.columns = replace(_COLUMNS, text=reading.columns.text if reading.columns.text != ("text",) else _COLUMNS.text)
+    if labels is not None:
+        catalogue = read_catalogue(labels)
+        reading.index, reading.label_texts, reading.catalogue = catalogue.labels, catalogue.texts, labels
+    elif reading.catalogue is None:
+        raise reading.source.error("the labels' file lbl.json is not beside it; put it there, or name a label file")
+    text = reading.columns.text if reading.columns.text != Columns().text else _COLUMNS.text
+    reading.columns = replace(_COLUMNS, text=text)
     yield from jsonl.pieces(reading)
 
 
 def write(data: Dataset, path: Path) -> None:
     """Writes rows to `path` and the labels to ``lbl.json`` beside it, compressed alike."""
-    from labelwood.data.write import text_output
+    from labelwood.data.write import refuse_other_labels, text_output, write_json_lines
 
     if data.texts is None or data.Y is None or data.labels is None:
         raise LabelwoodError("xc-json needs texts and labels, which this data does not have")
+    indptr = pa.array(data.Y.indptr, pa.int64())
+    rows = {
+        "uid": pa.array(np.arange(len(data))).cast(pa.large_string()) if data.ids is None else data.ids,
+        "title": pa.repeat("", len(data)),
+        "content": data.texts,
+        "target_ind": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.indices)),
+        "target_rel": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.data)),
+    }
+    refuse_other_labels(data.labels, beside_path(path, "lbl.json"))
     with text_output(path) as out:
-        for i in range(len(data)):
-            ids = [int(j) for j in data.Y.indices[data.Y.indptr[i] : data.Y.indptr[i + 1]]]
-            uid = str(i) if data.ids is None else data.ids[i].as_py()
-            record = {"uid": uid, "title": "", "content": data.texts[i].as_py()}
-            record |= {"target_ind": ids, "target_rel": [1.0] * len(ids)}
-            out.write(json.dumps(record, ensure_ascii=False) + "\n")
-    suffix = path.name.partition(".json")[2]
-    with text_output(path.with_name("lbl.json" + suffix)) as out:
-        for j, name in enumerate(data.labels):
-            text = name if data.label_texts is None else data.label_texts[j].as_py()
-            out.write(json.dumps({"uid": name, "title": text, "content": ""}, ensure_ascii=False) + "\n")
+        write_json_lines(pa.table(rows), out)
+    names = data.labels.to_arrow()
+    titles = names if data.label_texts is None else data.label_texts
+    labels = {"uid": names, "title": titles, "content": pa.repeat("", len(names))}
+    suffix = path.name.removeprefix(plain_name(path))
+    with text_output(path.with_name(f"lbl.json{suffix}")) as out:
+        write_json_lines(pa.table(labels), out)

@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.sparse_lines import Header, numbered_labels, sparse_pieces, whole_matrix, write_lines
+from labelwood.data.formats.sparse_lines import (
+    Header,
+    numbered_labels,
+    sparse_pieces,
+    whole_matrix,
+    write_lines,
+)
 from labelwood.data.reading import Reading
-from labelwood.data.source import Source
+from labelwood.data.source import Source, plain_name
 from labelwood.errors import LabelwoodError
 
 NAME = "xc-split"
@@ -35,6 +41,11 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     Y = _labels(reading, header)
     label_features = source.sibling("lbl_X_Xf.txt") if Y is not None else None
     about_labels = None if label_features is None else whole_matrix(label_features)
+    if about_labels is not None and label_features is not None and about_labels.shape[0] != len(reading.index):
+        raise label_features.error(
+            f"has {about_labels.shape[0]} rows where there are {len(reading.index)} labels; they must belong together",
+            1,
+        )
     row = 0
     for piece in sparse_pieces(reading, header, with_labels=False):
         part = None if Y is None else Y[row : row + len(piece)]
@@ -44,14 +55,21 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features to `path` and labels to the file of the same name with ``_X_Y`` for ``_X_Xf``."""
+    from labelwood.data.write import write_label_names
+
     if data.sparse is None:
         raise LabelwoodError("xc-split needs sparse features, which this data does not have")
     if "_X_Xf" not in path.name:
         raise LabelwoodError(f"xc-split writes files named like trn_X_Xf.txt, not {path.name}")
-    write_lines(path, f"{len(data)} {data.sparse.shape[1]}", None, data.sparse)
     if data.Y is not None:
+        write_label_names(data, path)
         labels = path.with_name(path.name.replace("_X_Xf", "_X_Y"))
         write_lines(labels, f"{len(data)} {data.n_labels}", None, data.Y)
+    if data.label_features is not None:
+        n_labels, n_features = data.label_features.shape
+        suffix = path.name.removeprefix(plain_name(path))
+        write_lines(path.with_name(f"lbl_X_Xf.txt{suffix}"), f"{n_labels} {n_features}", None, data.label_features)
+    write_lines(path, f"{len(data)} {data.sparse.shape[1]}", None, data.sparse)
 
 
 def _labels(reading: Reading, header: Header) -> Any:
@@ -62,7 +80,7 @@ def _labels(reading: Reading, header: Header) -> Any:
     Y = whole_matrix(beside)
     if Y.shape[0] != header.n_rows:
         raise beside.error(f"has {Y.shape[0]} rows where {source} has {header.n_rows}; they must belong together", 1)
-    numbered_labels(reading, Y.shape[1])
+    numbered_labels(reading, Y.shape[1], beside, line=1)
     Y.data[:] = Y.data != 0
     Y.eliminate_zeros()
     return Y.astype(np.float32)

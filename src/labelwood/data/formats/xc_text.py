@@ -25,22 +25,17 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks of lines, parsed natively and in parallel."""
     header = Header.of(reading.source, "rows features labels")
-    numbered_labels(reading, header.numbers[2])
+    numbered_labels(reading, header.numbers[2], line=1)
     yield from sparse_pieces(reading, header, with_labels=True)
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes features and label ids; names go to ``label_names.txt`` beside it unless they are the ids."""
+    """Writes features and label ids; names go to ``labels.jsonl`` beside it unless they are the ids."""
+    from labelwood.data.write import write_label_names
+
     if data.sparse is None or data.Y is None:
-        raise LabelwoodError("xc needs sparse features and labels, which this data does not have; train on texts directly")
+        raise LabelwoodError(
+            "xc needs sparse features and labels, which this data does not have; write texts as jsonl, csv or parquet"
+        )
+    write_label_names(data, path)
     write_lines(path, f"{len(data)} {data.sparse.shape[1]} {data.n_labels}", data.Y, data.sparse)
-    _write_names(data, path)
-
-
-def _write_names(data: Dataset, path: Path) -> None:
-    from labelwood.data.write import text_output
-    from labelwood.labels.index import LabelIndex
-
-    if data.labels is not None and data.labels != LabelIndex.numbered(len(data.labels)):
-        with text_output(path.with_name("label_names.txt")) as out:
-            out.writelines(name.replace("\n", " ") + "\n" for name in data.labels)

@@ -14,7 +14,7 @@ def sample() -> tuple[Dataset, Dataset]:
     Example:
         >>> train, test = sample()
         >>> train.labels[3], train.n_labels == test.n_labels
-        ('natural object', True)
+        ('plant', True)
     """
     with as_file(files(__name__)) as folder:
         return read(folder, split="train"), read(folder, split="test")

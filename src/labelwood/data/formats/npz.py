@@ -1,0 +1,44 @@
+"""What the formats in numpy's npz archives share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.data.source import Source
+from labelwood.errors import InputError
+
+
+@contextlib.contextmanager
+def sound(source: Source, function: str) -> Iterator[None]:
+    """Turns whatever numpy and scipy raise over a damaged archive into one sentence.
+
+    That is almost any exception: the archive's directory, its compression, an array's header and its content are
+    each read by code with errors of its own.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as e:
+        reason = (str(e) or type(e).__name__).split("\n", maxsplit=1)[0][:200]
+        raise source.error(f"is not a sound npz file ({reason}); save it again with {function}") from None
+
+
+def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    """Numbers as 32-bit ones, all finite."""
+    if values.dtype.kind in "fiub":
+        with np.errstate(over="ignore"):
+            small = np.ascontiguousarray(values, np.float32)
+        if np.isfinite(small).all():
+            return small
+    raise source.error(f"{what} holds values that are not finite 32-bit numbers; replace them")
+
+
+def npz_file(source: Source) -> Any:
+    """The archive; arrays in it are read when they are asked for. Objects, which could run code, are refused."""
+    return np.load(source.seekable(), allow_pickle=False)
