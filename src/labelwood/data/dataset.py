@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -191,83 +190,6 @@ def ones(indptr: NDArray[Any], indices: NDArray[np.int32], n_labels: int) -> Any
     """
     data = np.ones(len(indices), np.float32)
     return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_labels))
-
-
-def concat(pieces: Iterable[Dataset]) -> Dataset:
-    """Datasets that share one growing label index, one below the other. Each piece is let go once it is copied.
-
-    Example:
-        >>> a = Dataset.from_texts(["one"])
-        >>> len(concat([a, a]))
-        2
-    """
-    queue = list(pieces)
-    if not queue:
-        return Dataset(texts=pa.array([], pa.large_string()))
-    if len(queue) == 1:
-        return queue[0]
-    labels = next((piece.labels for piece in reversed(queue) if piece.labels is not None), None)
-    if any(piece.Y is not None for piece in queue):
-        queue = [piece if piece.Y is not None else _unlabelled(piece, labels) for piece in queue]
-    if any(piece.ids is not None for piece in queue):
-        queue = [piece if piece.ids is not None else replace(piece, ids=_blanks(len(piece))) for piece in queue]
-    last = queue[-1]
-    columns = {
-        name: deque(getattr(piece, name) for piece in queue)
-        for name in ("texts", "ids", "sparse", "Y", "dense", "groups")
-        if getattr(last, name) is not None
-    }
-    del queue, pieces
-    joined: dict[str, Any] = {"labels": labels}
-    for name in ("texts", "ids"):
-        if name in columns:
-            joined[name] = pa.concat_arrays(columns.pop(name))
-    for name in ("sparse", "Y"):
-        if name in columns:
-            joined[name] = _stack(columns.pop(name), getattr(last, name).shape[1])
-    if "dense" in columns:
-        joined["dense"] = np.concatenate(columns.pop("dense"))
-    if "groups" in columns:
-        joined["groups"] = _concat_groups(list(columns.pop("groups")))
-    return replace(last, **joined)
-
-
-def _unlabelled(piece: Dataset, labels: LabelIndex | None) -> Dataset:
-    empty = ones(np.zeros(len(piece) + 1, np.int64), np.empty(0, np.int32), 0)
-    return replace(piece, Y=empty, labels=labels)
-
-
-def _blanks(n: int) -> Any:
-    return pa.repeat(pa.scalar("", pa.large_string()), n)
-
-
-def _concat_groups(parts: list[Groups]) -> Groups:
-    starts = np.cumsum([0, *(part.Y.shape[0] for part in parts)])
-    ids = [_blanks(part.Y.shape[0]) if part.ids is None else part.ids for part in parts]
-    return Groups(
-        of_row=np.concatenate([part.of_row + start for part, start in zip(parts, starts[:-1], strict=True)]),
-        Y=_stack(deque(part.Y for part in parts), parts[-1].Y.shape[1]),
-        ids=None if all(part.ids is None for part in parts) else pa.concat_arrays(ids),
-    )
-
-
-def _stack(pieces: deque[Any], n_cols: int) -> Any:
-    """Sparse pieces one below the other in new arrays; at no time are both whole copies in memory."""
-    n_rows = sum(piece.shape[0] for piece in pieces)
-    n_entries = sum(piece.nnz for piece in pieces)
-    n_cols = max(n_cols, *(piece.shape[1] for piece in pieces))
-    index_type = np.int32 if max(n_entries, n_cols) < 2**31 else np.int64
-    indptr = np.zeros(n_rows + 1, index_type)
-    indices = np.empty(n_entries, index_type)
-    data = np.empty(n_entries, np.float32)
-    row = entry = 0
-    while pieces:
-        piece = pieces.popleft()
-        indptr[row + 1 : row + 1 + piece.shape[0]] = piece.indptr[1:] + np.int64(entry)
-        indices[entry : entry + piece.nnz] = piece.indices
-        data[entry : entry + piece.nnz] = piece.data
-        row, entry = row + piece.shape[0], entry + piece.nnz
-    return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_cols))
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:

@@ -14,8 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from labelwood.data.catalogue import find_catalogue, read_catalogue
-from labelwood.data.dataset import Dataset, concat
+from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
+from labelwood.data.joining import concat
 from labelwood.data.reading import Columns, Format, Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import InputError, ParameterError

@@ -21,7 +21,7 @@ _MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2", b"\x28\xb5\x2
 _MAGIC_BYTES = 6
 COMPRESSIONS = ("gz", "xz", "bz2", "zst")
 _SUFFIXES = ("", *(f".{kind}" for kind in COMPRESSIONS))
-_BLOCK = 8 << 20
+_BLOCK = 4 << 20
 _HEAD = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 

@@ -125,7 +125,7 @@ def _without_blank_end(X: Any, Y: Any, n_rows: int) -> tuple[Any, Any]:
 
 def whole_matrix(source: Source) -> Any:
     """A matrix file with a header ``rows columns``, read whole."""
-    from labelwood.data.dataset import concat
+    from labelwood.data.joining import concat
 
     header = Header.of(source, "rows columns")
     data = concat(sparse_pieces(Reading(source), header, with_labels=False))
