@@ -68,7 +68,7 @@ def from_scipy(matrix: Any) -> Sparse:
     return Sparse(
         np.ascontiguousarray(csr.indptr, np.int64),
         np.ascontiguousarray(csr.indices, np.int32),
-        np.ascontiguousarray(csr.data, np.float32),
+        _float32(csr.data),
         csr.shape[1],
     )
 
@@ -130,7 +130,12 @@ def _as_matrix(X: Any, name: str) -> Floats:
             f"{name} has {array.ndim} dimension(s) and needs two, rows × columns. "
             "Reshape your data: use reshape(1, -1) for a single row"
         )
-    return np.ascontiguousarray(array, np.float32)
+    return _float32(array)
+
+
+def _float32(array: NDArray[Any]) -> Floats:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is told apart by its checks
+        return np.ascontiguousarray(array, np.float32)
 
 
 def _objects_to_floats(array: NDArray[Any], name: str) -> Floats:

@@ -115,8 +115,7 @@ def check_k(k: Any) -> int:
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
-    with np.errstate(over="ignore"):  # a score beyond float32's range is infinite, which still has its place
-        scores = from_scipy(matrix)
+    scores = from_scipy(matrix)  # a score beyond float32's range becomes infinite, which still has its place
     if np.isnan(scores.values).any():
         raise LabelwoodError("the matrix of scores contains NaN: replace or remove those values first")
     return TopK(*_native.best_entries(*scores, k, thread_count(n_threads)))
