@@ -21,6 +21,11 @@ class Groups:
     """Rows that share their labels: only the group's labels are known, not which row has which.
 
     `of_row` holds the group of each row, `Y` is groups × labels with the number of times a label was given.
+
+    Example:
+        >>> groups = Groups(np.array([0, 0, 1]), indicator([np.array([0]), np.array([1])], 2))
+        >>> groups.Y.shape
+        (2, 2)
     """
 
     of_row: NDArray[np.int64]

@@ -142,7 +142,7 @@ def _texts(table: Any, names: tuple[str, ...], required: bool) -> Any:
         return parts[0]
     # An empty part must not leave a space behind.
     filled = [pc.if_else(pc.equal(part, ""), pa.scalar(None, pa.large_string()), part) for part in parts]
-    return pc.binary_join_element_wise(*filled, " ", null_handling="skip").cast(pa.large_string())
+    return pc.binary_join_element_wise(*filled, pa.scalar(" ", pa.large_string()), null_handling="skip")
 
 
 def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") -> str:

@@ -93,13 +93,15 @@ class Source:
         with self.open() as stream:
             return stream.read()
 
-    def seekable(self) -> Any:
+    def seekable(self) -> IO[bytes]:
         """The content for readers that jump about: the file itself where it is plain, else a copy in memory."""
-        if self._is_once:
-            return io.BytesIO(self.read())
-        with self._raw() as raw:
-            plain = _compression(raw.read(_MAGIC_BYTES)) is None
-        return self.path if plain else io.BytesIO(self.read())
+        if not self._is_once:
+            raw = self._raw()
+            if _compression(raw.read(_MAGIC_BYTES)) is None:
+                raw.seek(0)
+                return raw
+            raw.close()
+        return io.BytesIO(self.read())
 
     def blocks(self, size: int | None = None) -> Iterator[Block]:
         """The content in blocks of whole lines of about `size` bytes, without a byte order mark."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, ones
-from labelwood.data.formats.npz import floats, npz_file, sound
+from labelwood.data.formats.npz import archive, floats, sound
 from labelwood.data.formats.sparse_lines import numbered_labels
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
@@ -28,7 +28,7 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """The rows of one split, each flattened to a vector."""
     source, split = reading.source, reading.split
-    with sound(source, "numpy.savez"), npz_file(source) as file:
+    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, archive(stream) as file:
         if f"x_{split}" not in file:
             raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has")
         X = _rows(source, f"x_{split}", file[f"x_{split}"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from labelwood.errors import InputError
 
 
 @contextlib.contextmanager
-def sound(source: Source, function: str) -> Iterator[None]:
+def sound(source: Source, what: str, function: str) -> Iterator[None]:
     """Turns whatever numpy and scipy raise over a damaged archive into one sentence.
 
     That is almost any exception: the archive's directory, its compression, an array's header and its content are
@@ -26,7 +26,7 @@ def sound(source: Source, function: str) -> Iterator[None]:
         raise
     except Exception as e:
         reason = (str(e) or type(e).__name__).split("\n", maxsplit=1)[0][:200]
-        raise source.error(f"is not a sound npz file ({reason}); save it again with {function}") from None
+        raise source.error(f"is not a sound {what} ({reason}); save it again with {function}") from None
 
 
 def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float32]:
@@ -39,6 +39,9 @@ def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float3
     raise source.error(f"{what} holds values that are not finite 32-bit numbers; replace them")
 
 
-def npz_file(source: Source) -> Any:
-    """The archive; arrays in it are read when they are asked for. Objects, which could run code, are refused."""
-    return np.load(source.seekable(), allow_pickle=False)
+def archive(stream: IO[bytes]) -> Any:
+    """The archive's arrays, read when they are asked for. Objects, which could run code, are refused."""
+    file = np.load(stream, allow_pickle=False)
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise ValueError("it is a single array")
+    return file

@@ -28,7 +28,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     source = reading.source
     row = 0
     try:
-        with pq.ParquetFile(source.seekable()) as file:
+        with source.seekable() as stream, pq.ParquetFile(stream) as file:
             wanted = check_columns(source, file.schema_arrow.names, reading.columns)
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 table = pa.Table.from_batches([batch])

@@ -58,8 +58,8 @@ def write(data: Dataset, path: Path) -> None:
 
 def load_matrix(source: Source) -> Any:
     """A scipy matrix from an npz file, with every index checked; values become float32."""
-    with sound(source, "scipy.sparse.save_npz"):
-        matrix = sparse.load_npz(source.seekable())
+    with sound(source, "sparse matrix", "scipy.sparse.save_npz"), source.seekable() as stream:
+        matrix = sparse.load_npz(stream)
         if matrix.format not in ("csr", "csc", "coo") or matrix.ndim != 2:
             raise source.error(f"is a matrix of the format {matrix.format}; save it as csr with scipy.sparse.save_npz")
         if matrix.format != "coo":  # scipy checks those itself; a wrong index in the others would crash it below

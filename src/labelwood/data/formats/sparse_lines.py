@@ -94,7 +94,9 @@ def sparse_pieces(
         except NativeLineError as e:
             raise source.error(e.message, first_line + e.line) from None
         X = _csr(features, n_features if header is not None else feature_cols)
-        Y = ones(labels[0], labels[1], n_labels if header is not None else label_cols)
+        if header is None:
+            numbered_labels(reading, label_cols, at_least=True)
+        Y = ones(labels[0], labels[1], len(reading.index))
         if header is not None:
             X, Y = _without_blank_end(X, Y, header.n_rows - n_rows)
         n_rows += X.shape[0]

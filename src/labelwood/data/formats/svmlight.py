@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.sparse_lines import numbered_labels, sparse_pieces, wide, write_lines
+from labelwood.data.formats.sparse_lines import sparse_pieces, write_lines
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -27,9 +26,7 @@ def detect(source: Source) -> bool:
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; labels are named after their ids unless a catalogue names them."""
-    for piece in sparse_pieces(reading, None, with_labels=True, svmlight=True):
-        n_labels = numbered_labels(reading, piece.Y.shape[1], at_least=True)
-        yield replace(piece, Y=wide(piece.Y, n_labels), labels=reading.index)
+    return sparse_pieces(reading, None, with_labels=True, svmlight=True)
 
 
 def write(data: Dataset, path: Path) -> None:
