@@ -47,13 +47,13 @@ def times(plain: Path, rows: Path, repeats: int) -> dict[str, object]:
     seconds: dict[str, list[float]] = {"scikit-learn": [], "labelwood": []}
     cpu: dict[str, list[float]] = {"scikit-learn": [], "labelwood": []}
     for _ in range(repeats):
-        for name in seconds:
+        for name, walls in seconds.items():
             wall, used = time.perf_counter(), time.process_time()
             if name == "labelwood":
                 ours = lw.read(plain)
             else:
                 theirs, _ = load_svmlight_file(str(rows), multilabel=True, zero_based=True, dtype=np.float32)
-            seconds[name].append(time.perf_counter() - wall)
+            walls.append(time.perf_counter() - wall)
             cpu[name].append(time.process_time() - used)
     median = {name: statistics.median(values) for name, values in seconds.items()}
     median_cpu = {name: statistics.median(values) for name, values in cpu.items()}

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.reading import read_rows
 
 NAME = "convert"
 
@@ -31,10 +32,9 @@ def run(
     (X.trn.npz, Y.trn.npz), attentionxml (train_texts.txt, train_labels.txt), svmlight, jsonl, csv (and tsv), parquet,
     arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz, .bz2, .zst.
     """
-    from labelwood.data.read import read
     from labelwood.data.write import write
 
     columns = options.columns(text_column, label_column, id_column, label_separator)
-    rows = read(data, format=format, split=split, columns=columns, label_file=label_file)
+    rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
     write(rows, output, format=to)
     options.report({"output": str(output), **rows.describe()}, json, title="Converted")

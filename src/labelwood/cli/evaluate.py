@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.reading import read_rows
 from labelwood.errors import ParameterError
 
 NAME = "evaluate"
@@ -34,11 +35,10 @@ def run(
 ) -> None:
     """Evaluate MODEL on labelled DATA: metrics in percent."""
     from labelwood.cli.loading import load_classifier
-    from labelwood.data.read import read
 
     wanted = _ks(ks)
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
-    rows = read(
+    rows = read_rows(
         data,
         format=format,
         split=split,

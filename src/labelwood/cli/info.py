@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.reading import read_rows
 
 NAME = "info"
 
@@ -28,8 +29,7 @@ def run(
     if store.is_model(path):
         options.report(store.describe(path), json, title=f"{path}: a model")
         return
-    from labelwood.data.read import read
 
     columns = options.columns(text_column, label_column, id_column, label_separator)
-    data = read(path, format=format, split=split, columns=columns)
+    data = read_rows(path, format=format, split=split, columns=columns)
     options.report(data.describe(), json, title=f"{path}: data")

@@ -14,6 +14,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.reading import row_counter
 
 NAME = "predict"
 
@@ -41,8 +42,6 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Predict the best labels of each row of INPUT: one JSON object a row, best label first."""
-    from tqdm import tqdm
-
     from labelwood.cli.loading import load_classifier
     from labelwood.data.read import read_batches
 
@@ -50,7 +49,10 @@ def run(
     columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
     try:
-        with _output(output) as out, tqdm(unit=" rows", disable=None, leave=False) as progress:
+        with (
+            _output(output) as out,
+            row_counter("predicting") as progress,
+        ):
             for batch in read_batches(data, format=format, split=split, columns=columns):
                 for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
                     out.write(json_module.dumps(record, ensure_ascii=False) + "\n")

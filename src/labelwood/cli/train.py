@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
+from labelwood.cli.reading import read_rows
 from labelwood.errors import ParameterError
 
 NAME = "train"
@@ -31,14 +32,13 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Train a model from labelled DATA and save it."""
-    from labelwood.data.read import read
     from labelwood.store import check_target
 
     check_target(output)
     classifier = build(model, options.settings(config, assign or []), threads)
     started = time.perf_counter()
     columns = options.columns(text_column, label_column, id_column, label_separator)
-    rows = read(data, format=format, split=split, columns=columns, label_file=label_file)
+    rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
     read_seconds = time.perf_counter() - started
     if rows.groups is not None and rows.Y is None:
         raise ParameterError(f"{data} holds groups of rows; labels of single rows are needed to train")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -47,12 +47,13 @@ def read(
     columns: Columns | None = None,
     label_file: str | PathLike[str] | None = None,
     filter_file: str | PathLike[str] | None = None,
+    on_rows: Callable[[int], object] | None = None,
 ) -> Dataset:
     """Reads a file, or the `split` of a folder, in any format of the field.
 
     The format is told by content and name, compressed or not. A ``labels.jsonl`` or ``label_names.txt`` beside the
     file names the labels (or `label_file`), and ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row
-    and label that no prediction may count (or `filter_file`).
+    and label that no prediction may count (or `filter_file`). `on_rows` is told how many rows have come each time.
 
     Example:
         >>> import tempfile, pathlib
@@ -62,7 +63,7 @@ def read(
         2
     """
     reading, kind = _open(path, format, split, columns, label_file)
-    data = concat(kind.pieces(reading))
+    data = concat(_told(kind.pieces(reading), on_rows))
     return replace(data, label_texts=_label_texts(reading, data), filters=_filters(reading, data, filter_file))
 
 
@@ -85,6 +86,13 @@ def read_batches(
     """
     reading, kind = _open(path, format, split, columns, label_file)
     yield from kind.pieces(reading)
+
+
+def _told(pieces: Iterable[Dataset], on_rows: Callable[[int], object] | None) -> Iterator[Dataset]:
+    for piece in pieces:
+        yield piece
+        if on_rows is not None:
+            on_rows(len(piece))
 
 
 def detect_format(source: Source) -> str:
