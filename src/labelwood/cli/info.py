@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,9 +27,21 @@ def run(
     from labelwood import store
 
     if store.is_model(path):
-        options.report(store.describe(path), json, title=f"{path}: a model")
+        facts = store.describe(path)
+        options.report(facts if json else _readable(facts), json, title=f"{path}: a model")
         return
-
     columns = options.columns(text_column, label_column, id_column, label_separator)
     data = read_rows(path, format=format, split=split, columns=columns)
     options.report(data.describe(), json, title=f"{path}: data")
+
+
+def _readable(facts: dict[str, Any]) -> dict[str, Any]:
+    """A model's facts a line each: what it is, how large, and its arrays."""
+    kinds = [facts["kind"], *(kind for _, kind in sorted(facts["parts"].items()))]
+    lines: dict[str, Any] = {"made of": ", ".join(kinds), **facts["fitted"], **facts["params"]}
+    lines |= {f"{name}, names": length for name, length in facts["names"].items()}
+    lines["size"] = f"{sum(facts['files'].values()) / 1e6:.1f} MB"
+    for name, array in facts["arrays"].items():
+        lines[name] = f"{array['dtype']} {' × '.join(f'{n:,}' for n in array['shape']) or 'scalar'}"
+    lines["written by"] = f"labelwood {facts['labelwood']}, format {facts['format_version']}"
+    return lines
