@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "centroid.h"
+#include "clustering.h"
 #include "error.h"
 #include "metrics.h"
 #include "parallel.h"
@@ -129,6 +130,14 @@ nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& we
   const DenseView X = dense_view(rows), W = dense_view(weights);
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
   return to_numpy(without_gil([&] { return rank_by_centroids(X, W, k, n_threads); }));
+}
+
+nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                           int arity, int max_leaf, uint64_t seed, int n_threads) {
+  const CsrView vectors = csr_view(indptr, indices, view(values), n_cols);
+  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
+  Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
 }
 
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
@@ -393,6 +402,8 @@ NB_MODULE(_native, m) {
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
   m.def("sparse_centroid_topk", sparse_centroid_topk, "Ids and scores of the labels whose centroids fit each row best.");
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
+
+  m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");

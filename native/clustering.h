@@ -1,0 +1,31 @@
+// Label trees by clustering label vectors.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "buffer.h"
+#include "sparse.h"
+
+namespace labelwood {
+
+// A tree in the arrays of labelwood.trees.LabelTree.
+struct Tree {
+  Buffer<int32_t> child_ptr;
+  Buffer<int64_t> label_ptr;
+  Buffer<int32_t> labels;
+};
+
+struct ClusterOptions {
+  int32_t arity = 2;       // children of a node
+  int32_t max_leaf = 100;  // a node with so many labels or fewer is a leaf
+  int32_t max_depth = 64;
+  int32_t max_iterations = 20;
+  float tolerance = 1e-4f;
+  uint64_t seed = 0;
+};
+
+// Every node's labels are cut into `arity` parts whose sizes differ by at most one, by spherical 2-means that is
+// balanced by sorting; arity 2 is Parabel's. `vectors` has a row of unit length (or zero) for each label.
+Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
+
+}  // namespace labelwood

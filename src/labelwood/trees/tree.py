@@ -1,0 +1,148 @@
+"""One tree for everything: leaves at any depth, a label in one leaf or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.errors import LabelwoodError
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTree:
+    """A rooted tree whose leaves hold labels, in flat arrays.
+
+    Nodes are numbered level by level, the root is 0: parents come before children, and the children of node `i` are
+    the nodes from ``child_ptr[i]`` up to ``child_ptr[i + 1]``. A node without children is a leaf; its labels are
+    ``labels[label_ptr[i]:label_ptr[i + 1]]``. Inner nodes hold no labels.
+
+    Example:
+        >>> tree = LabelTree.from_nested([[0, 1], [2]])
+        >>> tree.n_nodes, tree.depths.tolist(), tree.label_depths.tolist()
+        (3, [0, 1, 1], [1, 1, 1])
+    """
+
+    child_ptr: NDArray[np.int32]
+    label_ptr: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    n_labels: int
+
+    def __post_init__(self) -> None:
+        n_nodes = len(self.child_ptr) - 1
+        if n_nodes < 1 or len(self.label_ptr) != n_nodes + 1:
+            raise _unsound("its arrays have different numbers of nodes")
+        self._check_nodes(n_nodes)
+        self._check_labels()
+
+    def _check_nodes(self, n_nodes: int) -> None:
+        # The first child comes right behind the root and the last child is the last node. With children after their
+        # parents, as checked below, every node but the root has exactly one parent: no cycle and no orphan.
+        if self.child_ptr[0] != 1 or self.child_ptr[-1] != n_nodes or (np.diff(self.child_ptr) < 0).any():
+            raise _unsound("some node is not the child of exactly one other")
+        inner = np.flatnonzero(np.diff(self.child_ptr) > 0)
+        if (self.child_ptr[inner] <= inner).any():
+            raise _unsound("some node comes before its parent")
+
+    def _check_labels(self) -> None:
+        sizes = np.diff(self.label_ptr)
+        if self.label_ptr[0] != 0 or self.label_ptr[-1] != len(self.labels) or (sizes < 0).any():
+            raise _unsound("its leaves do not match its labels")
+        if ((sizes > 0) & (np.diff(self.child_ptr) > 0)).any():
+            raise _unsound("an inner node holds labels")
+        if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= self.n_labels):
+            raise _unsound(f"a label is not between 0 and {self.n_labels - 1}")
+        missing = np.flatnonzero(np.bincount(self.labels, minlength=self.n_labels) == 0)
+        if len(missing):
+            raise _unsound(f"label {missing[0]} is in no leaf")
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        if len(np.unique(owner * np.int64(self.n_labels) + self.labels)) < len(self.labels):
+            raise _unsound("a leaf holds a label twice")
+
+    @classmethod
+    def from_nested(cls, nested: Any, n_labels: int | None = None) -> LabelTree:
+        """A tree written as nested lists: a list of labels is a leaf, a list of lists is an inner node.
+
+        Example:
+            >>> LabelTree.from_nested([[[3], [1, 2]], [0]]).depths.tolist()
+            [0, 1, 1, 2, 2]
+        """
+        nodes, child_ptr, leaves = [nested], [1], []
+        for node in nodes:
+            inner = any(isinstance(part, list) for part in node)
+            nodes.extend(node if inner else [])
+            child_ptr.append(len(nodes))
+            leaves.append([] if inner else node)
+        labels = np.array([label for leaf in leaves for label in leaf], np.int32)
+        if n_labels is None:
+            n_labels = int(labels.max()) + 1 if len(labels) else 0
+        label_ptr = np.cumsum([0, *map(len, leaves)], dtype=np.int64)
+        return cls(np.array(child_ptr, np.int32), label_ptr, labels, n_labels)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.child_ptr) - 1
+
+    @cached_property
+    def parents(self) -> NDArray[np.int32]:
+        """The parent of each node; −1 for the root."""
+        parents = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.child_ptr))
+        return np.concatenate([np.array([-1], np.int32), parents])
+
+    @cached_property
+    def depths(self) -> NDArray[np.int32]:
+        """The number of edges from the root to each node."""
+        depths = np.zeros(self.n_nodes, np.int32)
+        start, end, depth = 0, 1, 0
+        while start < end:  # a level's nodes are contiguous
+            depths[start:end] = depth
+            start, end, depth = end, int(self.child_ptr[end]), depth + 1
+        return depths
+
+    @property
+    def leaves(self) -> NDArray[np.int64]:
+        """The nodes that have no children."""
+        return np.flatnonzero(np.diff(self.child_ptr) == 0)
+
+    @property
+    def leaf_sizes(self) -> NDArray[np.int64]:
+        """The number of labels of each leaf, in the order of `leaves`."""
+        return np.diff(self.label_ptr)[self.leaves]
+
+    @cached_property
+    def label_depths(self) -> NDArray[np.int32]:
+        """The depth of each label's leaf; the shallowest where it has several."""
+        depths = np.full(self.n_labels, np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(depths, self.labels, np.repeat(self.depths, np.diff(self.label_ptr)))
+        return depths
+
+    def expected_depth(self, weights: Any = None) -> float:
+        """The mean depth of labels, weighted by their frequencies where `weights` are given.
+
+        Example:
+            >>> LabelTree.from_nested([[0], [[1], [2]]]).expected_depth([2, 1, 1])
+            1.5
+        """
+        if weights is None:
+            return float(self.label_depths.mean())
+        return float(np.average(self.label_depths, weights=np.asarray(weights, np.float64)))
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The arrays by name, for the store."""
+        return {"child_ptr": self.child_ptr, "label_ptr": self.label_ptr, "labels": self.labels}
+
+    def __repr__(self) -> str:
+        sizes = self.leaf_sizes
+        return (
+            f"LabelTree({self.n_labels} labels, {self.n_nodes} nodes, {len(sizes)} leaves of {sizes.min()} to "
+            f"{sizes.max()} labels, depth {self.depths.max()})"
+        )
+
+
+def _unsound(why: str) -> LabelwoodError:
+    return LabelwoodError(f"the label tree is not sound: {why}; build it again")
