@@ -2,8 +2,33 @@
 // are added in one fixed order, and a*b+c is never fused.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace labelwood::simd {
+
+constexpr int kLanes = 16;
+
+// Up to sixteen linear classifiers over the same rows, one a lane. Arrays of lanes are aligned to 64 bytes.
+struct SiblingProblem {
+  int32_t n_rows, n_features;
+  const int64_t* row_ptr;     // n_rows + 1
+  const int32_t* features;    // of each entry
+  const float* values;        // of each entry
+  const float* squares;       // of each row: squared length
+  const uint16_t* positives;  // of each row: the lanes it is a positive of
+  const float* row_weights;   // of each row, or null
+  int n_lanes;
+  float bias;                 // value of one more feature that every row has; 0 for none
+  float cost_positive, cost_negative;
+  float tolerance;
+  int max_iterations;
+  uint64_t seed;
+};
+
+struct SiblingWorkspace {
+  float* alphas;   // n_rows × lanes
+  int32_t* order;  // n_rows
+};
 
 struct Kernels {
   const char* level;
@@ -11,6 +36,9 @@ struct Kernels {
   float (*dot)(const float* a, const float* b, size_t n);
   // y[i] += scale * x[i].
   void (*add_scaled)(float* y, const float* x, float scale, size_t n);
+  // Dual coordinate descent for the L2-regularised squared hinge; writes weights (n_features × lanes) and biases (lanes).
+  // Returns the number of passes.
+  int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

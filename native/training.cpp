@@ -1,0 +1,291 @@
+#include "training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "parallel.h"
+#include "random.h"
+#include "simd/kernels.h"
+
+namespace labelwood {
+namespace {
+
+using simd::kLanes;
+
+// Memory for lanes, aligned to a cache line, that grows and is used again.
+class LaneBuffer {
+ public:
+  float* of_size(size_t lanes) {
+    if (lanes > capacity_) {
+      memory_.reset(static_cast<float*>(std::aligned_alloc(64, lanes * kLanes * sizeof(float))));
+      if (!memory_) throw std::bad_alloc();
+      capacity_ = lanes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  std::unique_ptr<float, Free> memory_;
+  size_t capacity_ = 0;
+};
+
+// The rows of a node with their features numbered anew, and the positives of each sibling.
+struct NodeProblem {
+  std::vector<int32_t> features;  // what was the number of a feature before; ascending
+  std::vector<int64_t> row_ptr;
+  std::vector<int32_t> local;
+  std::vector<float> values, squares;
+  std::vector<int64_t> positive_ptr;
+  std::vector<int32_t> positives;  // rows of each sibling
+  int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
+};
+
+// Gathers nodes' problems; its tables are as long as the data has rows and features and are cleared after use.
+class Gatherer {
+ public:
+  Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below)
+      : X_(X), members_(members), tree_(tree), below_(below), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
+
+  NodeProblem gather(int32_t node) {
+    NodeProblem p;
+    collect_rows(node);
+    number_rows();
+    collect_positives(node, p);
+    number_features(p);
+    copy_rows(p);
+    for (int32_t row : rows_) row_number_[row] = -1;
+    for (int32_t f : p.features) feature_number_[f] = -1;
+    return p;
+  }
+
+ private:
+  template <class Visit>
+  void each_label_of_sibling(int32_t node, int32_t sibling, Visit visit) const {
+    if (tree_.is_leaf(node)) return visit(tree_.labels_of(node)[sibling]);
+    for (int32_t label : below_.of(tree_.child_ptr[node] + sibling)) visit(label);
+  }
+
+  void collect_rows(int32_t node) {
+    rows_.clear();
+    for (int32_t label : below_.of(node))
+      for (int32_t row : members_.row(label))
+        if (row_number_[row] < 0) row_number_[row] = 0, rows_.push_back(row);
+    std::sort(rows_.begin(), rows_.end());
+  }
+
+  void number_rows() {
+    for (size_t i = 0; i < rows_.size(); ++i) row_number_[rows_[i]] = static_cast<int32_t>(i);
+  }
+
+  void collect_positives(int32_t node, NodeProblem& p) {
+    std::vector<int32_t> last(rows_.size(), -1);
+    p.positive_ptr.push_back(0);
+    for (int32_t sibling = 0; sibling < tree_.n_siblings(node); ++sibling) {
+      each_label_of_sibling(node, sibling, [&](int32_t label) {
+        for (int32_t row : members_.row(label)) {
+          const int32_t i = row_number_[row];
+          if (std::exchange(last[i], sibling) != sibling) p.positives.push_back(i);
+        }
+      });
+      p.positive_ptr.push_back(static_cast<int64_t>(p.positives.size()));
+    }
+  }
+
+  void number_features(NodeProblem& p) {
+    for (int32_t row : rows_)
+      for (int32_t f : X_.row(row))
+        if (feature_number_[f] < 0) feature_number_[f] = 0, p.features.push_back(f);
+    std::sort(p.features.begin(), p.features.end());
+    for (size_t i = 0; i < p.features.size(); ++i) feature_number_[p.features[i]] = static_cast<int32_t>(i);
+  }
+
+  void copy_rows(NodeProblem& p) {
+    int64_t total = 0;
+    p.row_ptr.push_back(0);
+    for (int32_t row : rows_) p.row_ptr.push_back(total += static_cast<int64_t>(X_.row(row).size()));
+    p.local.reserve(total);
+    p.values.reserve(total);
+    for (int32_t row : rows_) {
+      double square = 0;
+      for (int32_t f : X_.row(row)) p.local.push_back(feature_number_[f]);
+      for (float v : X_.row_values(row)) {
+        p.values.push_back(v);
+        square += static_cast<double>(v) * v;
+      }
+      p.squares.push_back(static_cast<float>(square));
+    }
+  }
+
+  const CsrView& X_;
+  const CsrView& members_;
+  const TreeView& tree_;
+  const SubtreeLabels& below_;
+  std::vector<int32_t> rows_, row_number_, feature_number_;
+};
+
+// What a group of up to sixteen siblings learned: entries by local feature, then lane.
+struct GroupResult {
+  std::vector<int32_t> features;
+  std::vector<uint8_t> lanes;
+  std::vector<float> values;
+  float biases[kLanes];
+};
+
+// Siblings in the order they are solved: those with many positives together, as they need about as many passes.
+std::vector<int32_t> solving_order(const NodeProblem& p) {
+  std::vector<int32_t> order(p.positive_ptr.size() - 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return p.positive_ptr[a + 1] - p.positive_ptr[a] > p.positive_ptr[b + 1] - p.positive_ptr[b];
+  });
+  return order;
+}
+
+class GroupSolver {
+ public:
+  GroupResult solve(const NodeProblem& p, std::span<const int32_t> siblings, const TrainingOptions& options, uint64_t seed) {
+    masks_.assign(p.n_rows(), 0);
+    for (size_t lane = 0; lane < siblings.size(); ++lane)
+      for (int64_t i = p.positive_ptr[siblings[lane]]; i < p.positive_ptr[siblings[lane] + 1]; ++i)
+        masks_[p.positives[i]] |= static_cast<uint16_t>(1u << lane);
+    order_.resize(p.n_rows());
+    const simd::SiblingProblem problem{
+        .n_rows = p.n_rows(),
+        .n_features = static_cast<int32_t>(p.features.size()),
+        .row_ptr = p.row_ptr.data(),
+        .features = p.local.data(),
+        .values = p.values.data(),
+        .squares = p.squares.data(),
+        .positives = masks_.data(),
+        .row_weights = nullptr,
+        .n_lanes = static_cast<int>(siblings.size()),
+        .bias = options.bias,
+        .cost_positive = options.cost * options.positive_weight,
+        .cost_negative = options.cost,
+        .tolerance = options.tolerance,
+        .max_iterations = options.max_iterations,
+        .seed = seed,
+    };
+    float* weights = weights_.of_size(p.features.size());
+    alignas(64) float biases[kLanes];
+    simd::kernels().solve_squared_hinge(problem, {alphas_.of_size(p.n_rows()), order_.data()}, weights, biases);
+    return kept(weights, biases, static_cast<int32_t>(p.features.size()), static_cast<int>(siblings.size()), options.threshold);
+  }
+
+ private:
+  static GroupResult kept(const float* weights, const float* biases, int32_t n_features, int n_lanes, float threshold) {
+    GroupResult out;
+    std::copy(biases, biases + kLanes, out.biases);
+    for (int32_t f = 0; f < n_features; ++f)
+      for (int lane = 0; lane < n_lanes; ++lane) {
+        const float w = weights[f * int64_t{kLanes} + lane];
+        if (std::abs(w) < threshold || w == 0) continue;
+        out.features.push_back(f);
+        out.lanes.push_back(static_cast<uint8_t>(lane));
+        out.values.push_back(w);
+      }
+    return out;
+  }
+
+  LaneBuffer weights_, alphas_;
+  std::vector<int32_t> order_;
+  std::vector<uint16_t> masks_;
+};
+
+// A node's segments and biases, ready to be packed.
+struct NodeResult {
+  std::vector<SegmentEntries> segments;
+  std::vector<float> biases;
+};
+
+// Puts the groups' lanes back to their siblings' places: entries by feature, then column.
+NodeResult assembled(const NodeProblem& p, std::span<const int32_t> order, const std::vector<GroupResult>& groups) {
+  NodeResult out;
+  const size_t n_siblings = order.size();
+  out.biases.resize(n_siblings);
+  out.segments.resize((n_siblings + kSegment - 1) / kSegment);
+  std::vector<int64_t> start(out.segments.size() * (p.features.size() + 1) + 1);
+  const auto slot = [&](int32_t sibling, int32_t f) { return (sibling / kSegment) * (p.features.size() + 1) + f; };
+  const auto each = [&](auto visit) {
+    for (size_t g = 0; g < groups.size(); ++g)
+      for (size_t i = 0; i < groups[g].features.size(); ++i)
+        visit(order[g * kLanes + groups[g].lanes[i]], groups[g].features[i], groups[g].values[i]);
+  };
+  for (size_t i = 0; i < n_siblings; ++i) out.biases[order[i]] = groups[i / kLanes].biases[i % kLanes];
+  each([&](int32_t sibling, int32_t f, float) { ++start[slot(sibling, f) + 1]; });
+  for (size_t s = 0; s < out.segments.size(); ++s) {
+    const size_t first = s * (p.features.size() + 1);
+    start[first] = 0;
+    for (size_t f = 0; f < p.features.size(); ++f) start[first + f + 1] += start[first + f];
+    const int64_t total = start[first + p.features.size()];
+    out.segments[s].features.resize(total);
+    out.segments[s].columns.resize(total);
+    out.segments[s].values.resize(total);
+  }
+  each([&](int32_t sibling, int32_t f, float value) {
+    SegmentEntries& segment = out.segments[sibling / kSegment];
+    const int64_t place = start[slot(sibling, f)]++;
+    segment.features[place] = p.features[f];
+    segment.columns[place] = static_cast<uint8_t>(sibling % kSegment);
+    segment.values[place] = value;
+  });
+  return out;
+}
+
+}  // namespace
+
+Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads) {
+  const SubtreeLabels below(tree);
+  const int32_t n_nodes = tree.n_nodes();
+  std::vector<int64_t> work(n_nodes);
+  for (int32_t node = 0; node < n_nodes; ++node) {
+    int64_t rows = 0;
+    for (int32_t label : below.of(node)) rows += static_cast<int64_t>(members.row(label).size());
+    work[node] = rows * ((tree.n_siblings(node) + kLanes - 1) / kLanes);
+  }
+  std::vector<int32_t> largest(n_nodes);
+  std::iota(largest.begin(), largest.end(), 0);
+  std::stable_sort(largest.begin(), largest.end(), [&](int32_t a, int32_t b) { return work[a] > work[b]; });
+  const int64_t total = std::accumulate(work.begin(), work.end(), int64_t{0});
+
+  std::vector<NodeResult> results(n_nodes);
+  std::vector<std::unique_ptr<Gatherer>> gatherers(std::max(n_threads, 1));
+  std::vector<GroupSolver> solvers(std::max(n_threads, 1));
+  const auto solve_node = [&](int32_t node, int worker, int inner_threads) {
+    if (!gatherers[worker]) gatherers[worker] = std::make_unique<Gatherer>(X, members, tree, below);
+    const NodeProblem p = gatherers[worker]->gather(node);
+    const std::vector<int32_t> order = solving_order(p);
+    std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
+    const uint64_t node_seed = Random(options.seed, static_cast<uint64_t>(node)).next();
+    parallel_for(static_cast<int64_t>(groups.size()), 1, inner_threads, [&](int64_t g, int64_t, int inner) {
+      const auto siblings = std::span(order).subspan(g * kLanes, std::min<size_t>(kLanes, order.size() - g * kLanes));
+      GroupSolver& solver = solvers[inner_threads > 1 ? inner : worker];
+      groups[g] = solver.solve(p, siblings, options, Random(node_seed, static_cast<uint64_t>(g)).next());
+    });
+    results[node] = assembled(p, order, groups);
+  };
+  // The few large nodes one after the other with all threads on their groups, the many small ones side by side.
+  int32_t n_large = 0;
+  while (n_threads > 1 && n_large < n_nodes && work[largest[n_large]] * 4 * n_threads > total) ++n_large;
+  for (int32_t i = 0; i < n_large; ++i) solve_node(largest[i], 0, n_threads);
+  parallel_for(n_nodes - n_large, 1, n_threads, [&](int64_t i, int64_t, int worker) { solve_node(largest[n_large + i], worker, 1); });
+
+  Blocks blocks;
+  for (NodeResult& result : results) {
+    for (const SegmentEntries& segment : result.segments) pack(segment, X.n_cols, blocks);
+    blocks.biases.insert(blocks.biases.end(), result.biases.begin(), result.biases.end());
+    blocks.sibling_ptr.push_back(static_cast<int64_t>(blocks.biases.size()));
+    blocks.segment_ptr.push_back(static_cast<int32_t>(blocks.word_ptr.size()) - 1);
+    result = {};
+  }
+  return blocks;
+}
+
+}  // namespace labelwood
