@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -138,11 +139,14 @@ def _texts(table: Any, names: tuple[str, ...], required: bool) -> Any:
     if absent.any():
         what = " and ".join(map(repr, present))
         raise RowError(int(absent.argmax()), f"has no text: {what} is missing or null; give every row one")
-    if len(parts) == 1:
-        return parts[0]
-    # An empty part must not leave a space behind.
-    filled = [pc.if_else(pc.equal(part, ""), pa.scalar(None, pa.large_string()), part) for part in parts]
-    return pc.binary_join_element_wise(*filled, pa.scalar(" ", pa.large_string()), null_handling="skip")
+    return parts[0] if len(parts) == 1 else reduce(_joined, (pc.fill_null(part, "") for part in parts))
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Texts joined by a space, which an empty one does not get."""
+    both = pc.and_(pc.not_equal(left, ""), pc.not_equal(right, ""))
+    space, nothing = (pa.scalar(text, pa.large_string()) for text in (" ", ""))
+    return pc.binary_join_element_wise(left, pc.if_else(both, space, nothing), right, nothing)
 
 
 def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") -> str:

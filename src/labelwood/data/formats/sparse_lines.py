@@ -15,7 +15,7 @@ from labelwood import _native
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.reading import MAX_LABELS, Reading
 from labelwood.data.source import Block, Source
-from labelwood.errors import LabelwoodError, NativeLineError
+from labelwood.errors import NativeLineError
 from labelwood.inputs import from_scipy, thread_count
 from labelwood.labels.index import LabelIndex
 
@@ -138,8 +138,6 @@ def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
     """Writes rows as text, in parallel; without `Y`, features only."""
     from labelwood.data.write import binary_output
 
-    if not np.isfinite(X.data).all():
-        raise LabelwoodError("the features hold NaN or infinity, which the format cannot; replace those values first")
     no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
     with binary_output(path) as out:
         if header is not None:
