@@ -151,7 +151,13 @@ def _joined(left: Any, right: Any) -> Any:
 
 def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") -> str:
     names = " or ".join(map(repr, wanted))
-    return f"there is no column {names} (there are: {', '.join(there) or 'none'}); name the one that holds {what}"
+    return f"there is no column {names} (there are: {_listing(there)}); name the one that holds {what}"
+
+
+def _listing(names: list[str]) -> str:
+    """Names for a message, however many and strange they are."""
+    shown = [repr(name)[1:-1][:40] for name in names[:10]]
+    return ", ".join(shown + ["…"] * (len(names) > 10)) or "none"
 
 
 def check_columns(source: Source, there: list[str], columns: Columns, line: int | None = None) -> list[str]:
@@ -163,7 +169,7 @@ def check_columns(source: Source, there: list[str], columns: Columns, line: int 
         named += columns.text
     for name in named:
         if name not in there:
-            raise source.error(f"has no column {name!r} (it has: {', '.join(there)}); name a column that it has", line)
+            raise source.error(f"has no column {name!r} (it has: {_listing(there)}); name a column that it has", line)
     wanted = [name for name in columns.wanted if name in there]
     for name in wanted:
         if there.count(name) > 1:
