@@ -117,6 +117,7 @@ def test_reading_never_holds_two_whole_copies(tmp_path, monkeypatch):
     tracemalloc.stop()
     # The parser's own memory is not traced; what is traced is the joined copy and little more.
     assert data.sparse.nnz == 100 * n_rows
+    assert data.sparse.indices.dtype == data.Y.indices.dtype == np.int32
     assert peak < 1.3 * 8 * data.sparse.nnz + (4 << 20)
 
 

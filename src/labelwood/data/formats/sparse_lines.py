@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.data.dataset import Dataset, ones
+from labelwood.data.dataset import Dataset, compressed_rows, ones
 from labelwood.data.reading import MAX_LABELS, Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import NativeLineError
@@ -115,7 +115,7 @@ def _without_header(block: Block) -> Block:
 
 def _csr(arrays: Any, n_cols: int) -> Any:
     indptr, indices, values = arrays
-    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
+    return compressed_rows(indptr, indices, values, n_cols)
 
 
 def _without_blank_end(X: Any, Y: Any, n_rows: int) -> tuple[Any, Any]:
