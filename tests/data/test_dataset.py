@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections import deque
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from scipy import sparse
 from tests.data.samples import assert_same, grouped, labelled, listed, names_of, strings, text_rows
 
 from labelwood.data import Dataset, Groups, read
-from labelwood.data.dataset import _stack, concat, from_names
+from labelwood.data.dataset import from_names
+from labelwood.data.joining import GrowingCsr, concat
 from labelwood.errors import LabelwoodError
 from labelwood.labels import LabelIndex
 
@@ -94,14 +94,14 @@ def test_groups_are_joined_with_or_without_ids():
     assert joined.Y.toarray().tolist() == [[2], [2]]
 
 
-def test_stacking_takes_64_bit_indices_and_growing_widths():
-    narrow = sparse.csr_array(np.array([[1, 0], [0, 2]], np.float32))
-    wide = sparse.csr_array(np.array([[0, 0, 3]], np.float32))
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    stacked = _stack(deque([narrow, wide]), 3)
-    assert stacked.toarray().tolist() == [[1, 0, 0], [0, 2, 0], [0, 0, 3]]
-    assert stacked.indices.dtype == np.int32
-    assert _stack(deque([narrow, wide]), 2**31).indices.dtype == np.int64
+def test_stacking_takes_64_bit_indices_growing_widths_and_missing_pieces():
+    narrow = sparse.csr_array(np.array([[0, 1.0], [2, 0]], np.float32))
+    wide = sparse.csr_array((np.ones(1), np.array([2], np.int64), np.array([0, 1], np.int64)), shape=(1, 3))
+    grown = GrowingCsr()
+    for piece, n_rows in ((narrow, 2), (None, 2), (wide, 1)):
+        grown.append(piece, n_rows)
+    assert grown.joined().toarray().tolist() == [[0, 1, 0], [2, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]]
+    assert grown.joined().indices.dtype == np.int32
 
 
 def test_reading_never_holds_two_whole_copies(tmp_path, monkeypatch):

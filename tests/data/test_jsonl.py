@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.data.samples import COMPRESS, TEXTS, assert_same, listed, names_of
 
 from labelwood.data import Columns, read, read_batches, source
-from labelwood.data.dataset import concat
 from labelwood.data.formats import jsonl
+from labelwood.data.joining import concat
 from labelwood.errors import InputError
 
 NAMES = st.text(min_size=1, max_size=5).filter(str.strip)

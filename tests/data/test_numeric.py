@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from labelwood.data import read, read_batches, source
-from labelwood.data.dataset import concat
+from labelwood.data.joining import concat
 from labelwood.errors import InputError
 
 

@@ -26,7 +26,7 @@ from tests.data.samples import (
 )
 
 from labelwood.data import Dataset, read, read_batches, write
-from labelwood.data.dataset import concat
+from labelwood.data.joining import concat
 from labelwood.errors import LabelwoodError
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

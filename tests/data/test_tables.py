@@ -12,8 +12,8 @@ import pytest
 from tests.data.samples import COMPRESS, listed, names_of
 
 from labelwood.data import Columns, read, read_batches
-from labelwood.data.dataset import concat
 from labelwood.data.formats import delimited, parquet
+from labelwood.data.joining import concat
 from labelwood.errors import InputError
 
 
