@@ -57,7 +57,7 @@ TEST(the_first_bad_line_is_named_whatever_the_number_of_threads) {
 TEST(bad_lines_are_refused) {
   const SparseTextFormat format{.n_labels = 4, .n_features = 9};
   for (const char* line : {"x 1:1", "1, 1:1", "1,,2 1:1", "4 1:1", "-1 1:1", "1 9:1", "1 -1:1", "1 1:", "1 1", "1 1:nan", "1 1:inf", "1 1:1e99",
-                           "1 1:1x", "1 :1", "1 1:1:1", "99999999999999999999 1:1", "1 99999999999999999999:1", "1 1:--1", "1 1:+-1"})
+                           "1 1:1x", "1 :1", "1 1:1:1", "99999999999999999999 1:1", "1 99999999999999999999:1", "1 1:--1", "1 1:+-1", "1 1:3e38 1:3e38"})
     CHECK_THROWS(parse_sparse_text(line, format, 1), LineError);
 }
 
@@ -74,4 +74,12 @@ TEST(any_chunking_and_number_of_threads_reads_the_same_and_writing_reads_back) {
   const auto again = parse_sparse_text(written, {}, 2);
   CHECK(list(one.features.values) == list(again.features.values) && list(one.features.indices) == list(again.features.indices));
   CHECK(list(one.labels.indices) == list(again.labels.indices) && list(one.labels.indptr) == list(again.labels.indptr));
+}
+
+TEST(a_line_longer_than_many_chunks_is_one_row) {
+  std::string text = "1 0:1\n2";
+  for (int i = 0; i < 200000; ++i) text += " " + std::to_string(i) + ":1";
+  const auto rows = parse_sparse_text(text + "\n3 5:1\n", {}, 4);
+  CHECK(list(rows.features.indptr) == (std::vector<int64_t>{0, 1, 200001, 200002}));
+  CHECK(list(rows.labels.indices) == (std::vector<int32_t>{1, 2, 3}));
 }

@@ -193,15 +193,24 @@ def ones(indptr: NDArray[Any], indices: NDArray[np.int32], n_labels: int) -> Any
         >>> ones(np.array([0, 1]), np.array([1], np.int32), 2).toarray().tolist()
         [[0.0, 1.0]]
     """
-    data = np.ones(len(indices), np.float32)
-    return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_labels))
+    return compressed_rows(indptr, indices, np.ones(len(indices), np.float32), n_labels)
+
+
+def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Floats, n_cols: int) -> Any:
+    """A sparse matrix from its arrays. scipy widens both kinds of index to the wider; that copies, so few stay 64-bit.
+
+    Example:
+        >>> compressed_rows(np.array([0, 1]), np.array([1], np.int32), np.ones(1, np.float32), 2).indices.dtype
+        dtype('int32')
+    """
+    if len(indices) < 2**31:
+        indptr = indptr.astype(np.int32, copy=False)
+    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:
     # Sorting moves the values, so they must not be the original's.
-    moved = sparse.csr_array(
-        (Y.data.copy(), new_ids[Y.indices].astype(np.int32), Y.indptr), shape=(Y.shape[0], n_labels)
-    )
+    moved = compressed_rows(Y.indptr, new_ids[Y.indices].astype(np.int32), Y.data.copy(), n_labels)
     moved.sort_indices()
     return moved
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -138,16 +139,25 @@ def _texts(table: Any, names: tuple[str, ...], required: bool) -> Any:
     if absent.any():
         what = " and ".join(map(repr, present))
         raise RowError(int(absent.argmax()), f"has no text: {what} is missing or null; give every row one")
-    if len(parts) == 1:
-        return parts[0]
-    # An empty part must not leave a space behind.
-    filled = [pc.if_else(pc.equal(part, ""), pa.scalar(None, pa.large_string()), part) for part in parts]
-    return pc.binary_join_element_wise(*filled, pa.scalar(" ", pa.large_string()), null_handling="skip")
+    return parts[0] if len(parts) == 1 else reduce(_joined, (pc.fill_null(part, "") for part in parts))
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Texts joined by a space, which an empty one does not get."""
+    both = pc.and_(pc.not_equal(left, ""), pc.not_equal(right, ""))
+    space, nothing = (pa.scalar(text, pa.large_string()) for text in (" ", ""))
+    return pc.binary_join_element_wise(left, pc.if_else(both, space, nothing), right, nothing)
 
 
 def _missing(wanted: tuple[str, ...], there: list[str], what: str = "the text") -> str:
     names = " or ".join(map(repr, wanted))
-    return f"there is no column {names} (there are: {', '.join(there) or 'none'}); name the one that holds {what}"
+    return f"there is no column {names} (there are: {_listing(there)}); name the one that holds {what}"
+
+
+def _listing(names: list[str]) -> str:
+    """Names for a message, however many and strange they are."""
+    shown = [repr(name)[1:-1][:40] for name in names[:10]]
+    return ", ".join(shown + ["…"] * (len(names) > 10)) or "none"
 
 
 def check_columns(source: Source, there: list[str], columns: Columns, line: int | None = None) -> list[str]:
@@ -159,7 +169,7 @@ def check_columns(source: Source, there: list[str], columns: Columns, line: int 
         named += columns.text
     for name in named:
         if name not in there:
-            raise source.error(f"has no column {name!r} (it has: {', '.join(there)}); name a column that it has", line)
+            raise source.error(f"has no column {name!r} (it has: {_listing(there)}); name a column that it has", line)
     wanted = [name for name in columns.wanted if name in there]
     for name in wanted:
         if there.count(name) > 1:

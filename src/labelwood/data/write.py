@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from labelwood.data.catalogue import BESIDE, read_catalogue
@@ -49,6 +50,8 @@ def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None
     name = format or format_of_name(target)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
+    if data.sparse is not None and not np.isfinite(data.sparse.data).all():
+        raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
     FORMATS[name].write(data, target)
 
 
@@ -75,9 +78,9 @@ def format_of_name(path: Path) -> str:
 @contextlib.contextmanager
 def binary_output(path: Path) -> Iterator[IO[bytes]]:
     """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
-    if path.exists() and not path.is_file():
-        raise InputError("cannot be written: it is a folder or a device; name a file", path)
     try:
+        if path.exists() and not path.is_file():
+            raise InputError("cannot be written: it is a folder or a device; name a file", path)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as e:
         raise _unwritable(path, e) from None

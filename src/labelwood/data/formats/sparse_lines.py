@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.data.dataset import Dataset, ones
+from labelwood.data.dataset import Dataset, compressed_rows, ones
 from labelwood.data.reading import MAX_LABELS, Reading
 from labelwood.data.source import Block, Source
-from labelwood.errors import LabelwoodError, NativeLineError
+from labelwood.errors import NativeLineError
 from labelwood.inputs import from_scipy, thread_count
 from labelwood.labels.index import LabelIndex
 
@@ -115,7 +115,7 @@ def _without_header(block: Block) -> Block:
 
 def _csr(arrays: Any, n_cols: int) -> Any:
     indptr, indices, values = arrays
-    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
+    return compressed_rows(indptr, indices, values, n_cols)
 
 
 def _without_blank_end(X: Any, Y: Any, n_rows: int) -> tuple[Any, Any]:
@@ -138,8 +138,6 @@ def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
     """Writes rows as text, in parallel; without `Y`, features only."""
     from labelwood.data.write import binary_output
 
-    if not np.isfinite(X.data).all():
-        raise LabelwoodError("the features hold NaN or infinity, which the format cannot; replace those values first")
     no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
     with binary_output(path) as out:
         if header is not None:
