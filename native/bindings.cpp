@@ -15,9 +15,11 @@
 #include "error.h"
 #include "metrics.h"
 #include "parallel.h"
+#include "search.h"
 #include "simd/kernels.h"
 #include "sparse.h"
 #include "sparse_text.h"
+#include "training.h"
 #include "unicode.h"
 #include "vectorizer.h"
 #include "vocabulary.h"
@@ -138,6 +140,63 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+}
+
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  return NewArray<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
+
+// A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
+class TreeModel {
+ public:
+  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int64_t n_features) : tree_(tree), blocks_(blocks) {
+    model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
+    model_.blocks = {n_features,
+                     part<int64_t>(blocks, 0), part<int32_t>(blocks, 1), part<uint64_t>(blocks, 2), part<uint32_t>(blocks, 3),
+                     part<int64_t>(blocks, 4), part<uint64_t>(blocks, 5), part<uint32_t>(blocks, 6), part<int64_t>(blocks, 7),
+                     part<uint32_t>(blocks, 8), part<int64_t>(blocks, 9), part<uint8_t>(blocks, 10), part<float>(blocks, 11),
+                     part<float>(blocks, 12)};
+  }
+
+  nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                 int64_t k, int64_t beam, int transform, bool best_first, int n_threads) const {
+    const CsrView X = csr_view(indptr, indices, view(values), n_cols);
+    if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
+    const SearchOptions options{k, beam, static_cast<Transform>(transform), best_first};
+    SearchCounts counts;
+    nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, counts); }));
+    return nb::make_tuple(answers[0], answers[1], counts.nodes, counts.siblings);
+  }
+
+ private:
+  template <class T>
+  static std::span<const T> part(const nb::tuple& arrays, size_t i) {
+    return view(nb::cast<Array<T>>(arrays[i]));
+  }
+  nb::tuple tree_, blocks_;
+  SearchTree model_;
+};
+
+nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                     const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
+                     const nb::tuple& tree, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
+                     float threshold, uint64_t seed, int n_threads) {
+  const CsrView X = csr_view(indptr, indices, view(values), n_cols), members = csr_view(member_indptr, member_indices, {}, n_rows);
+  check_members(X.n_rows(), members);
+  const auto child_ptr = nb::cast<Array<int32_t>>(tree[0]);
+  const auto label_ptr = nb::cast<Array<int64_t>>(tree[1]);
+  const auto labels = nb::cast<Array<int32_t>>(tree[2]);
+  const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
+  Blocks b = without_gil([&] {
+    return train(X, members, shape, {cost, positive_weight, bias, tolerance, max_iterations, threshold, seed}, n_threads);
+  });
+  return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
+                        to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
+                        to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)), to_numpy(std::move(b.row_starts)),
+                        to_numpy(std::move(b.entry_ptr)), to_numpy(std::move(b.columns)), to_numpy(std::move(b.values)),
+                        to_numpy(std::move(b.biases)));
 }
 
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
@@ -404,6 +463,11 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
+
+  m.def("train_tree", train_tree, "The classifiers of all nodes of a tree, as the arrays of blocks.h.");
+  nb::class_<TreeModel>(m, "TreeModel")
+      .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t>())
+      .def("topk", &TreeModel::topk, "Ids, scores, and how many nodes and siblings were scored.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");

@@ -1,0 +1,182 @@
+#include "search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "parallel.h"
+#include "topk.h"
+
+namespace labelwood {
+namespace {
+
+// A row's features by words of 64, as the blocks' bitmaps are.
+class Query {
+ public:
+  struct Word {
+    uint32_t word;
+    uint32_t first;  // its first value
+    uint64_t bits;
+  };
+
+  void set(std::span<const int32_t> features, std::span<const float> values) {
+    words_.clear();
+    values_ = values;
+    for (size_t j = 0; j < features.size(); ++j) {
+      const uint32_t word = static_cast<uint32_t>(features[j]) / 64;
+      if (words_.empty() || words_.back().word != word) words_.push_back({word, static_cast<uint32_t>(j), 0});
+      words_.back().bits |= uint64_t{1} << (features[j] % 64);
+    }
+  }
+  std::span<const Word> words() const { return words_; }
+  float value(size_t i) const { return values_[i]; }
+
+ private:
+  std::vector<Word> words_;
+  std::span<const float> values_;
+};
+
+uint64_t below(int bit) { return (uint64_t{1} << bit) - 1; }
+
+// Adds the row's inner products with a segment's siblings to `sums`.
+void add_products(const BlocksView& b, int32_t segment, const Query& query, float* sums) {
+  const int64_t tops = tops_for(b.n_features);
+  const uint64_t* top_bits = b.top_bits.data() + segment * tops;
+  const uint32_t* top_ranks = b.top_ranks.data() + segment * tops;
+  const uint64_t* word_bits = b.word_bits.data() + b.word_ptr[segment];
+  const uint32_t* word_ranks = b.word_ranks.data() + b.word_ptr[segment];
+  const uint32_t* starts = b.row_starts.data() + b.row_ptr[segment];
+  const uint8_t* columns = b.columns.data() + b.entry_ptr[segment];
+  const float* values = b.values.data() + b.entry_ptr[segment];
+  for (const Query::Word& q : query.words()) {
+    const uint64_t top = top_bits[q.word / 64];
+    const int place = static_cast<int>(q.word % 64);
+    if (!(top >> place & 1)) continue;
+    const uint32_t word = top_ranks[q.word / 64] + static_cast<uint32_t>(std::popcount(top & below(place)));
+    const uint64_t present = word_bits[word];
+    for (uint64_t hits = present & q.bits; hits != 0; hits &= hits - 1) {
+      const int bit = std::countr_zero(hits);
+      const uint32_t row = word_ranks[word] + static_cast<uint32_t>(std::popcount(present & below(bit)));
+      const float x = query.value(q.first + static_cast<size_t>(std::popcount(q.bits & below(bit))));
+      for (uint32_t e = starts[row]; e < starts[row + 1]; ++e) sums[columns[e]] += x * values[e];
+    }
+  }
+}
+
+// The logarithm of the transformed score; never above zero.
+float log_transformed(float score, Transform transform) {
+  if (transform == Transform::kSigmoid) return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score));
+  const float slack = std::max(0.0f, 1.0f - score);
+  return -slack * slack * slack;
+}
+
+struct Candidate {
+  float score;
+  int32_t depth, node;
+};
+
+// The order in which nodes are opened. Of equal scores the shallower comes first: its children may score as high, and
+// must stand in line before deeper nodes are counted against the beam.
+bool opens_before(const Candidate& a, const Candidate& b) {
+  if (a.score != b.score) return a.score > b.score;
+  return a.depth != b.depth ? a.depth < b.depth : a.node < b.node;
+}
+bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b, a); }
+
+// One row's search; its space is used again for the next.
+class RowSearch {
+ public:
+  RowSearch(const SearchTree& model, const SearchOptions& options) : m_(model), o_(options), best_(options.k) {}
+
+  void run(std::span<const int32_t> features, std::span<const float> values) {
+    query_.set(features, values);
+    if (o_.best_first) best_first(); else level_by_level();
+  }
+  TopK<float>& best() { return best_; }
+  SearchCounts counts;
+
+ private:
+  // The best node that is left is opened, unless `beam` others of its depth were; it ends when nothing left can enter.
+  void best_first() {
+    heap_.assign(1, {0.0f, 0, 0});
+    opened_.clear();
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), opens_after);
+      const Candidate next = heap_.back();
+      heap_.pop_back();
+      if (best_.full() && next.score < best_.worst().score) break;
+      if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
+      if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
+      open(next, [&](const Candidate& child) {
+        if (best_.full() && child.score < best_.worst().score) return;
+        heap_.push_back(child);
+        std::push_heap(heap_.begin(), heap_.end(), opens_after);
+      });
+    }
+  }
+
+  // The `beam` best nodes of each level are opened.
+  void level_by_level() {
+    level_.assign(1, {0.0f, 0, 0});
+    while (!level_.empty()) {
+      heap_.clear();
+      for (const Candidate& node : level_) open(node, [&](const Candidate& child) { heap_.push_back(child); });
+      if (o_.beam > 0 && heap_.size() > static_cast<size_t>(o_.beam)) {
+        std::nth_element(heap_.begin(), heap_.begin() + o_.beam, heap_.end(), opens_before);
+        heap_.resize(o_.beam);
+      }
+      std::swap(level_, heap_);
+    }
+  }
+
+  template <class Push>
+  void open(const Candidate& parent, Push push) {
+    const int32_t n = m_.tree.n_siblings(parent.node);
+    const int64_t first = m_.blocks.sibling_ptr[parent.node];
+    sums_.assign(m_.blocks.biases.begin() + first, m_.blocks.biases.begin() + first + n);
+    const int32_t segment = m_.blocks.segment_ptr[parent.node];
+    for (int32_t s = 0; s * kSegment < n; ++s) add_products(m_.blocks, segment + s, query_, sums_.data() + s * kSegment);
+    ++counts.nodes;
+    counts.siblings += n;
+    const bool leaf = m_.tree.is_leaf(parent.node);
+    const auto labels = m_.tree.labels_of(parent.node);
+    for (int32_t i = 0; i < n; ++i) {
+      const float score = parent.score + log_transformed(sums_[i], o_.transform);
+      if (leaf) best_.offer(score, labels[i]);
+      else push({score, parent.depth + 1, m_.tree.child_ptr[parent.node] + i});
+    }
+  }
+
+  const SearchTree& m_;
+  const SearchOptions& o_;
+  TopK<float> best_;
+  Query query_;
+  std::vector<float> sums_;
+  std::vector<Candidate> heap_, level_;
+  std::vector<int64_t> opened_;
+};
+
+}  // namespace
+
+Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts) {
+  constexpr int64_t kRowsAtOnce = 64;
+  Answers out(X.n_rows(), options.k);
+  std::atomic<int64_t> nodes{0}, siblings{0};
+  parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    RowSearch row_search(model, options);
+    for (int64_t row = begin; row < end; ++row) {
+      row_search.run(X.row(row), X.row_values(row));
+      out.put(row, row_search.best());
+    }
+    nodes += row_search.counts.nodes;
+    siblings += row_search.counts.siblings;
+  });
+  for (size_t i = 0; i < out.ids.size(); ++i)
+    if (out.ids[i] >= 0) out.scores[i] = std::exp(out.scores[i]);
+  counts = {nodes, siblings};
+  return out;
+}
+
+}  // namespace labelwood

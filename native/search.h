@@ -1,0 +1,34 @@
+// Finds the best labels of rows in a tree of linear classifiers.
+#pragma once
+#include <cstdint>
+
+#include "answers.h"
+#include "blocks.h"
+#include "sparse.h"
+#include "tree.h"
+
+namespace labelwood {
+
+enum class Transform { kL3Hinge, kSigmoid };
+
+struct SearchOptions {
+  int64_t k = 5;
+  int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
+  Transform transform = Transform::kL3Hinge;
+  bool best_first = true;  // else level by level; the answers are the same
+};
+
+struct SearchTree {
+  TreeView tree;
+  BlocksView blocks;
+};
+
+// What was looked at, summed over rows.
+struct SearchCounts {
+  int64_t nodes = 0, siblings = 0;
+};
+
+// A label's score is the product of the transformed scores on the way to it.
+Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts);
+
+}  // namespace labelwood
