@@ -160,6 +160,9 @@ class TreeModel {
                      part<float>(blocks, 12)};
   }
 
+  // Raises unless every index in the arrays stays within them; search relies on it.
+  void check() const { check_blocks(model_.tree, model_.blocks); }
+
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                  int64_t k, int64_t beam, int transform, bool best_first, int n_threads) const {
     const CsrView X = csr_view(indptr, indices, view(values), n_cols);
@@ -467,6 +470,7 @@ NB_MODULE(_native, m) {
   m.def("train_tree", train_tree, "The classifiers of all nodes of a tree, as the arrays of blocks.h.");
   nb::class_<TreeModel>(m, "TreeModel")
       .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t>())
+      .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("topk", &TreeModel::topk, "Ids, scores, and how many nodes and siblings were scored.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");

@@ -45,6 +45,9 @@ struct Blocks {
   std::vector<float> values, biases;
 };
 
+// Throws Error unless every index stays within its array, so that a search cannot leave them.
+void check_blocks(const TreeView& tree, const BlocksView& blocks);
+
 // The entries of one segment before they are packed: ascending by feature, then by column.
 struct SegmentEntries {
   std::vector<int32_t> features;

@@ -1,8 +1,10 @@
 #include "clustering.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -16,11 +18,39 @@ constexpr int64_t kLabelsAtOnce = 4096;
 
 using Labels = std::span<int32_t>;
 
+// A number for each label made from its vector alone. Whatever must be decided arbitrarily is decided by it, so that
+// labels in another order give the same tree. Only labels with equal vectors fall back on their ids.
+class Fingerprints {
+ public:
+  explicit Fingerprints(const CsrView& vectors) : of_(vectors.n_rows()) {
+    for (int64_t label = 0; label < vectors.n_rows(); ++label) {
+      uint64_t sum = 0;
+      const auto ids = vectors.row(label);
+      const auto values = vectors.row_values(label);
+      for (size_t j = 0; j < ids.size(); ++j)
+        sum += mixed((static_cast<uint64_t>(ids[j]) << 32 | std::bit_cast<uint32_t>(values[j])) + 1);
+      of_[label] = mixed(sum);
+    }
+  }
+
+  uint64_t operator[](int32_t label) const { return of_[label]; }
+  std::vector<int32_t> ordered() const {
+    std::vector<int32_t> labels(of_.size());
+    std::iota(labels.begin(), labels.end(), 0);
+    std::sort(labels.begin(), labels.end(), [&](int32_t a, int32_t b) { return before(a, b); });
+    return labels;
+  }
+  bool before(int32_t a, int32_t b) const { return of_[a] != of_[b] ? of_[a] < of_[b] : a < b; }
+
+ private:
+  std::vector<uint64_t> of_;
+};
+
 // Spherical 2-means over some labels whose sides have given sizes.
 class BalancedSplit {
  public:
-  BalancedSplit(const CsrView& vectors, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), options_(options), n_threads_(n_threads), centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
+  BalancedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
+      : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads), centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
 
   // Reorders the labels so that the first ones are one side, and returns how many they are: the share left / parts of
   // all, rounded; a tie is decided by the label in the middle.
@@ -59,11 +89,11 @@ class BalancedSplit {
         if (!std::exchange(seen_[f], 1)) touched_.push_back(f);
       });
     }
-    Random random(options_.seed, stream);
-    const uint64_t first = random.below(labels.size());
-    const uint64_t second = (first + 1 + random.below(labels.size() - 1)) % labels.size();
-    each(labels[first], [&](int32_t f, float v) { centers_[f].plus = v; });
-    each(labels[second], [&](int32_t f, float v) { centers_[f].minus = v; });
+    const auto draw = [&](int32_t label) { return mixed(fingerprints_[label] ^ stream); };
+    const auto earlier = [&](int32_t a, int32_t b) { return draw(a) != draw(b) ? draw(a) < draw(b) : a < b; };
+    std::nth_element(labels.begin(), labels.begin() + 1, labels.end(), earlier);
+    each(labels[0], [&](int32_t f, float v) { centers_[f].plus = v; });
+    each(labels[1], [&](int32_t f, float v) { centers_[f].minus = v; });
   }
 
   // Inner products with both centers; returns the mean over labels with the center of their side.
@@ -91,8 +121,8 @@ class BalancedSplit {
   // Puts the nearest to plus first; how many is decided as split() says.
   int64_t arrange(int64_t left, int64_t parts) {
     const int64_t n = static_cast<int64_t>(scored_.size());
-    const auto before = [](const Scored& a, const Scored& b) {
-      return a.score != b.score ? a.score > b.score : a.label < b.label;
+    const auto before = [&](const Scored& a, const Scored& b) {
+      return a.score != b.score ? a.score > b.score : fingerprints_.before(a.label, b.label);
     };
     const int64_t whole = n * left / parts, twice_rest = 2 * (n * left % parts);
     int64_t size = std::min(whole, n - 1);
@@ -148,6 +178,7 @@ class BalancedSplit {
   }
 
   const CsrView& vectors_;
+  const Fingerprints& fingerprints_;
   const ClusterOptions& options_;
   const int n_threads_;
   std::vector<Pair> centers_, sums_;  // by feature; zero outside the labels at hand
@@ -160,7 +191,6 @@ class BalancedSplit {
 // Cuts labels into parts, by halves; `ends` gets the end of each part.
 void cut(BalancedSplit& halves, Labels labels, int64_t parts, int64_t offset, Random& streams, std::vector<int64_t>& ends) {
   if (parts == 1) {
-    std::sort(labels.begin(), labels.end());
     ends.push_back(offset + static_cast<int64_t>(labels.size()));
     return;
   }
@@ -179,8 +209,8 @@ struct Range {
 
 class LevelByLevel {
  public:
-  explicit LevelByLevel(int64_t n_labels) : order_(n_labels), level_{{0, n_labels}} {
-    for (int64_t i = 0; i < n_labels; ++i) order_[i] = static_cast<int32_t>(i);
+  // The order of labels with which it begins carries through: sums are made in it.
+  explicit LevelByLevel(std::vector<int32_t> order) : order_(std::move(order)), level_{{0, std::ssize(order_)}} {
     child_ptr_.push_back(1);
     label_ptr_.push_back(0);
   }
@@ -189,15 +219,18 @@ class LevelByLevel {
   int64_t first_node() const { return static_cast<int64_t>(child_ptr_.size()) - 1; }
   Labels labels(const Range& r) { return Labels(order_).subspan(r.begin, r.size()); }
 
-  // Goes on to the children; `ends[i]` are the ends of node i's parts, empty for a leaf.
-  void descend(const std::vector<std::vector<int64_t>>& ends) {
+  // Goes on to the children; `ends[i]` are the ends of node i's parts, empty for a leaf, whose labels are put in order.
+  template <class Before>
+  void descend(const std::vector<std::vector<int64_t>>& ends, Before before) {
     std::vector<Range> next;
     for (size_t i = 0; i < level_.size(); ++i) {
       int64_t begin = level_[i].begin;
       for (int64_t end : ends[i]) next.push_back({std::exchange(begin, end), end});
       child_ptr_.push_back(child_ptr_.back() + static_cast<int32_t>(ends[i].size()));
-      if (ends[i].empty())
+      if (ends[i].empty()) {
+        std::sort(labels(level_[i]).begin(), labels(level_[i]).end(), before);
         for (int32_t label : labels(level_[i])) leaf_labels_.push_back(label);
+      }
       label_ptr_.push_back(static_cast<int64_t>(leaf_labels_.size()));
     }
     level_ = std::move(next);
@@ -222,7 +255,8 @@ class LevelByLevel {
 }  // namespace
 
 Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads) {
-  LevelByLevel tree(vectors.n_rows());
+  const Fingerprints fingerprints(vectors);
+  LevelByLevel tree(fingerprints.ordered());
   std::vector<std::unique_ptr<BalancedSplit>> workers(std::max(n_threads, 1));
   for (int depth = 0; !tree.level().empty(); ++depth) {
     const auto& nodes = tree.level();
@@ -230,12 +264,12 @@ Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_
     parallel_for(static_cast<int64_t>(nodes.size()), 1, n_threads, [&](int64_t i, int64_t, int worker) {
       const Range& node = nodes[i];
       if (node.size() <= options.max_leaf || depth >= options.max_depth) return;
-      if (!workers[worker]) workers[worker] = std::make_unique<BalancedSplit>(vectors, options, n_threads);
+      if (!workers[worker]) workers[worker] = std::make_unique<BalancedSplit>(vectors, fingerprints, options, n_threads);
       Random streams(options.seed, static_cast<uint64_t>(tree.first_node() + i));
       const int64_t parts = std::min<int64_t>(options.arity, node.size());
       cut(*workers[worker], tree.labels(node), parts, node.begin, streams, ends[i]);
     });
-    tree.descend(ends);
+    tree.descend(ends, [&](int32_t a, int32_t b) { return fingerprints.before(a, b); });
   }
   return tree.finish();
 }

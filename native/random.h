@@ -4,6 +4,13 @@
 
 namespace labelwood {
 
+// A bijection of 64-bit numbers that leaves no pattern.
+inline uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 class Random {
  public:
   // Streams of different (seed, stream) pairs have nothing to do with each other.
@@ -18,12 +25,6 @@ class Random {
   uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
 
  private:
-  static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  }
-
   uint64_t state_;
 };
 

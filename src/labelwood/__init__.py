@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
     from labelwood.models.text import TextClassifier
+    from labelwood.models.tree import TreeClassifier
 
 __version__ = version("labelwood")
 
@@ -33,6 +34,7 @@ _HOME = {
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.base",
     "TextClassifier": "labelwood.models.text",
+    "TreeClassifier": "labelwood.models.tree",
     "TextVectorizer": "labelwood.features",
     "TopK": "labelwood.base",
     "load": "labelwood.models",
@@ -52,6 +54,7 @@ __all__ = [
     "TextClassifier",
     "TextVectorizer",
     "TopK",
+    "TreeClassifier",
     "data",
     "labels",
     "load",

@@ -73,6 +73,16 @@ def from_scipy(matrix: Any) -> Sparse:
     )
 
 
+def from_dense(matrix: Floats) -> Sparse:
+    """A dense matrix as `Sparse`.
+
+    Example:
+        >>> from_dense(np.array([[0, 2]], np.float32)).indices
+        array([1], dtype=int32)
+    """
+    return from_scipy(sparse.csr_array(matrix))
+
+
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:
     """Checks a feature matrix: sparse stays sparse, dense stays dense (unless `sparse_only`), values become float32.
 

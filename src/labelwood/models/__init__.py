@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODELS = {
     "centroid": "labelwood.models.centroid:CentroidClassifier",
+    "tree": "labelwood.models.tree:TreeClassifier",
 }
 
 

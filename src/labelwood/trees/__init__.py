@@ -1,0 +1,6 @@
+"""Label trees and their builders."""
+
+from labelwood.trees.balanced import balanced
+from labelwood.trees.tree import LabelTree
+
+__all__ = ["LabelTree", "balanced"]
