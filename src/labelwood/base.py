@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.errors import LabelwoodError, ParameterError, not_fitted
-from labelwood.inputs import Floats, Sparse, as_features, as_labels
+from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:
@@ -173,8 +173,7 @@ class Model(Params, ABC):
     def predict_topk(self, X: Any, k: int = 5) -> TopK:
         """The `k` best labels of each row, best first."""
         self.check_fitted()
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"k must be a whole number of at least 1, not {k!r}")
+        k = check_k(k)
         features = as_features(X)
         n_features = shape_of(features)[1]
         if n_features != self.n_features_in_:
@@ -182,8 +181,7 @@ class Model(Params, ABC):
                 f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input: make them as for training"
             )
-        top = self._topk(features, min(int(k), self.n_labels_))
-        return _padded(top, int(k))
+        return _padded(self._topk(features, min(k, self.n_labels_)), k)
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.

@@ -54,6 +54,18 @@ def thread_count(n_threads: int | None) -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
+def check_k(k: Any) -> int:
+    """A k that can be used, or an error.
+
+    Example:
+        >>> check_k(np.int64(5))
+        5
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.iinfo(np.int32).max:
+        raise ParameterError(f"k must be a whole number from 1 to 2147483647, not {k!r}")
+    return int(k)
+
+
 def from_scipy(matrix: Any) -> Sparse:
     """A scipy matrix as `Sparse`: copied only where a dtype or the order of columns asks for it.
 

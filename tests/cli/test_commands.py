@@ -35,6 +35,12 @@ def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):
     assert [json.loads(line)["id"] for line in labelwood("predict", model, texts).out.splitlines()] == [0, 1]
 
 
+def test_more_labels_than_there_are_cost_no_memory(labelwood, model, pets):
+    result = labelwood("predict", model, pets, "-k", 10**18)
+    assert result.status == 0
+    assert result.out == labelwood("predict", model, pets, "-k", 100).out
+
+
 def test_predict_reads_standard_input(labelwood, model, monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b'{"text": "my cat"}\n')

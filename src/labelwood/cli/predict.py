@@ -81,7 +81,7 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
 def _records(
     classifier: Any, batch: Any, k: int, first_row: int, min_score: float | None, label_texts: bool
 ) -> Iterator[dict[str, Any]]:
-    top = classifier.predict_topk(batch, k)
+    top = classifier.predict_topk(batch, min(k, len(classifier.labels_)))  # more would be padding only
     texts = classifier.label_texts_ if label_texts else None
     for i, row in enumerate(top):
         labels = []

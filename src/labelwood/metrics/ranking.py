@@ -9,9 +9,9 @@ from scipy import sparse
 
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
+from labelwood.inputs import Sparse, check_k
 from labelwood.metrics.filters import apply_filter, extra_candidates, shortened_row
-from labelwood.metrics.predictions import check_k, collect, gains, ranked, truth
+from labelwood.metrics.predictions import collect, gains, ranked, truth
 
 METRICS = ("P", "nDCG", "PSP", "PSnDCG", "R", "coverage", "microF1", "macroF1")
 _PROPENSITY_SCORED = frozenset({"PSP", "PSnDCG"})
