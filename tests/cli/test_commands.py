@@ -94,6 +94,7 @@ def test_filter_pairs_are_dropped_before_ranking(labelwood, model, pets, tmp_pat
     pairs.write_text("0 0\n0 1\n")
     metrics = labelwood("evaluate", model, pets, "--filter-file", pairs, "--ks", "1", "--json").json
     assert metrics["P@1"] == 75.0
+    assert metrics["filtered_pairs"] == 2
 
 
 def test_parameters_can_be_changed_for_one_prediction(labelwood, model, pets):

@@ -49,6 +49,8 @@ def run(
     metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
     metrics = {name: round(value, 4) for name, value in metrics.items()}
     facts = {"rows": len(rows), **unseen_labels(classifier, rows)}
+    if rows.filters is not None:  # a filter that lies beside the data is found without being named
+        facts["filtered_pairs"] = len(rows.filters)
     if json:
         options.report({**metrics, **facts}, as_json=True)
     else:
