@@ -167,7 +167,11 @@ class Model(Params, ABC):
         self.n_features_in_ = n_features
         self.n_labels_ = labels.n_cols
         self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
-        self._fit(features, labels)
+        try:
+            self._fit(features, labels)
+        except BaseException:
+            del self.n_labels_  # no longer fitted: what was learned before does not fit these counts
+            raise
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> TopK:

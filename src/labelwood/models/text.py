@@ -69,14 +69,18 @@ class TextClassifier(Params):
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        self.vectorizer_ = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
-        words = None if self.vectorizer_ is None else self.vectorizer_.fit_transform(data.texts)
+        vectorizer = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
+        words = None if vectorizer is None else vectorizer.fit_transform(data.texts)
         Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
-        self.labels_ = data.labels
+        frequencies = label_frequencies(Y)
+        model.fit(_joined(words, data), Y)
+        # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
+        self.model_: Model = model
+        self.vectorizer_ = vectorizer
+        self.labels_ = LabelIndex(data.labels.to_arrow())  # the data's own index may grow
         self.label_texts_ = data.label_texts
-        self.frequencies_ = label_frequencies(Y)
+        self.frequencies_ = frequencies
         self.n_rows_ = len(data)
-        self.model_: Model = model.fit(_joined(words, data), Y)
         return self
 
     def features(self, data: Dataset) -> Any:
