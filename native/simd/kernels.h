@@ -9,8 +9,6 @@ struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, size_t n);
-  // y[i] += scale * x[i].
-  void (*add_scaled)(float* y, const float* x, float scale, size_t n);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

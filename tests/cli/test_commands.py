@@ -35,6 +35,12 @@ def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):
     assert [json.loads(line)["id"] for line in labelwood("predict", model, texts).out.splitlines()] == [0, 1]
 
 
+def test_more_labels_than_there_are_cost_no_memory(labelwood, model, pets):
+    result = labelwood("predict", model, pets, "-k", 10**18)
+    assert result.status == 0
+    assert result.out == labelwood("predict", model, pets, "-k", 100).out
+
+
 def test_predict_reads_standard_input(labelwood, model, monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b'{"text": "my cat"}\n')
@@ -88,6 +94,7 @@ def test_filter_pairs_are_dropped_before_ranking(labelwood, model, pets, tmp_pat
     pairs.write_text("0 0\n0 1\n")
     metrics = labelwood("evaluate", model, pets, "--filter-file", pairs, "--ks", "1", "--json").json
     assert metrics["P@1"] == 75.0
+    assert metrics["filtered_pairs"] == 2
 
 
 def test_parameters_can_be_changed_for_one_prediction(labelwood, model, pets):

@@ -72,7 +72,7 @@ def test_mistakes_get_a_sentence():
         lw.TextClassifier().predict_topk(["x"])
     with pytest.raises(LabelwoodError, match="single string"):
         lw.TextClassifier().fit("a dog", [["animal"]])
-    with pytest.raises(LabelwoodError, match="row 0 are a single string"):
+    with pytest.raises(LabelwoodError, match="labels of row 0 are not a list"):
         lw.TextClassifier().fit(["a dog"], ["animal"])
     with pytest.raises(LabelwoodError, match="different numbers of rows"):
         lw.TextClassifier().fit(["a dog"], [["animal"], ["plant"]])
@@ -96,3 +96,31 @@ def test_it_searches_parameters_inside_scikit_learn():
     assert clone(tagger).get_params()["vectorizer__min_df"] == 1
     search = GridSearchCV(tagger, {"vectorizer__min_df": [1, 2]}, cv=3).fit(texts, Y)
     assert search.best_score_ == 1.0
+
+
+def test_labels_that_join_the_data_later_do_not_join_the_model(tmp_path):
+    data = lw.Dataset.from_texts(["a dog", "an oak"], [["animal"], ["plant"]])
+    tagger = lw.TextClassifier().fit_dataset(data)
+    data.labels.add(["stone"])
+    tagger.save(tmp_path / "model")
+    assert list(lw.load(tmp_path / "model").labels_) == ["animal", "plant"]
+
+
+def test_learning_that_fails_leaves_what_was_learned_before():
+    tagger = lw.TextClassifier().fit(["a dog", "an oak"], [["animal"], ["plant"]])
+    before = tagger.suggest(["dog"])
+    with pytest.raises(lw.LabelwoodError, match="empty vocabulary"):
+        tagger.fit(["?"], [["stone"]])
+    assert tagger.suggest(["dog"]) == before
+
+
+def test_a_model_whose_learning_is_interrupted_is_not_fitted():
+    class Interrupted(lw.CentroidClassifier):
+        def _fit(self, X, Y):
+            raise KeyboardInterrupt
+
+    model = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([[1.0]], [[1]])
+    with pytest.raises(NotFittedError):
+        model.predict_topk([[1.0]], 1)

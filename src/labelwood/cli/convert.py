@@ -36,5 +36,5 @@ def run(
 
     columns = options.columns(text_column, label_column, id_column, label_separator)
     rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
-    write(rows, output, format=to)
-    options.report({"output": str(output), **rows.describe()}, json, title="Converted")
+    files = write(rows, output, format=to)
+    options.report({"files": ", ".join(map(str, files)), **rows.describe()}, json, title="Converted")

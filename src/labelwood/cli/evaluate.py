@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import about, read_labelled_rows
 from labelwood.errors import ParameterError
 
 NAME = "evaluate"
@@ -38,7 +38,7 @@ def run(
 
     wanted = _ks(ks)
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
-    rows = read_rows(
+    rows = read_labelled_rows(
         data,
         format=format,
         split=split,
@@ -46,9 +46,12 @@ def run(
         label_file=label_file,
         filter_file=filter_file,
     )
-    metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
+    with about(data):
+        metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
     metrics = {name: round(value, 4) for name, value in metrics.items()}
     facts = {"rows": len(rows), **unseen_labels(classifier, rows)}
+    if rows.filters is not None:  # a filter that lies beside the data is found without being named
+        facts["filtered_pairs"] = len(rows.filters)
     if json:
         options.report({**metrics, **facts}, as_json=True)
     else:

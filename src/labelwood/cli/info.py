@@ -36,12 +36,16 @@ def run(
 
 
 def _readable(facts: dict[str, Any]) -> dict[str, Any]:
-    """A model's facts a line each: what it is, how large, and its arrays."""
-    kinds = [facts["kind"], *(kind for _, kind in sorted(facts["parts"].items()))]
-    lines: dict[str, Any] = {"made of": ", ".join(kinds), **facts["fitted"], **facts["params"]}
-    lines |= {f"{name}, names": length for name, length in facts["names"].items()}
-    lines["size"] = f"{sum(facts['files'].values()) / 1e6:.1f} MB"
+    """A model's facts a line each: what it is made of, how large it is, and its arrays."""
+    lines: dict[str, Any] = {facts["kind"]: _joined(facts)}
+    lines |= {f"{name} ({part['kind']})": _joined(part) for name, part in facts["parts"].items()}
+    lines["names"] = ", ".join(f"{length:,} {name}" for name, length in facts["names"].items())
+    lines["size"] = f"{sum(facts['files'].values()):,} bytes"
     for name, array in facts["arrays"].items():
         lines[name] = f"{array['dtype']} {' × '.join(f'{n:,}' for n in array['shape']) or 'scalar'}"
     lines["written by"] = f"labelwood {facts['labelwood']}, format {facts['format_version']}"
     return lines
+
+
+def _joined(part: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in {**part["fitted"], **part["params"]}.items())

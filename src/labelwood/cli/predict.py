@@ -14,7 +14,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import row_counter
+from labelwood.cli.reading import about, row_counter
 
 NAME = "predict"
 
@@ -54,8 +54,10 @@ def run(
             row_counter("predicting") as progress,
         ):
             for batch in read_batches(data, format=format, split=split, columns=columns):
-                for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
-                    out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
+                with about(data):
+                    top = classifier.predict_topk(batch, min(k, len(classifier.labels_)))  # more would be padding
+                records = _records(classifier, batch.ids, top, n_rows, min_score, label_texts)
+                out.writelines(json_module.dumps(record, ensure_ascii=False) + "\n" for record in records)
                 n_rows += len(batch)
                 progress.update(len(batch))
     except BrokenPipeError:
@@ -79,17 +81,16 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
 
 
 def _records(
-    classifier: Any, batch: Any, k: int, first_row: int, min_score: float | None, label_texts: bool
+    classifier: Any, ids: Any, top: Any, first_row: int, min_score: float | None, label_texts: bool
 ) -> Iterator[dict[str, Any]]:
-    top = classifier.predict_topk(batch, k)
     texts = classifier.label_texts_ if label_texts else None
     for i, row in enumerate(top):
         labels = []
         for label, score in row:
             if min_score is not None and score < min_score:
                 continue
-            entry: dict[str, Any] = {"label": classifier.labels_[label], "score": round(score, 6)}
+            entry: dict[str, Any] = {"label": classifier.labels_[label], "score": float(f"{score:.6g}")}
             if texts is not None:
                 entry["text"] = texts[label].as_py()
             labels.append(entry)
-        yield {"id": first_row + i if batch.ids is None else batch.ids[i].as_py(), "labels": labels}
+        yield {"id": first_row + i if ids is None else ids[i].as_py(), "labels": labels}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from labelwood.errors import InputError, LabelwoodError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -14,6 +18,28 @@ def row_counter(what: str) -> Any:
     from tqdm import tqdm
 
     return tqdm(desc=what, unit=" rows", unit_scale=True, disable=None, leave=False, delay=0.5)
+
+
+@contextlib.contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Adds the file's name to an error about its rows that does not have it."""
+    try:
+        yield
+    except (InputError, ParameterError, ModelError):
+        raise
+    except LabelwoodError as e:
+        raise InputError(str(e), path) from None
+
+
+def read_labelled_rows(path: Path, **options: Any) -> Dataset:
+    """Rows that must have labels."""
+    rows = read_rows(path, **options)
+    if rows.groups is not None:
+        raise InputError("holds groups of rows; labels of single rows are needed", path)
+    if rows.Y is None or rows.Y.nnz == 0:
+        column = options["columns"].labels
+        raise InputError(f"has no labels (no column {column!r}, or nothing in it); name it with --label-column", path)
+    return rows
 
 
 def read_rows(path: Path, **options: Any) -> Dataset:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import about, read_labelled_rows
 from labelwood.errors import ParameterError
 
 NAME = "train"
@@ -38,14 +38,15 @@ def run(
     classifier = build(model, options.settings(config, assign or []), threads)
     started = time.perf_counter()
     columns = options.columns(text_column, label_column, id_column, label_separator)
-    rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
+    rows = read_labelled_rows(data, format=format, split=split, columns=columns, label_file=label_file)
     read_seconds = time.perf_counter() - started
-    if rows.groups is not None and rows.Y is None:
-        raise ParameterError(f"{data} holds groups of rows; labels of single rows are needed to train")
-    classifier.fit_dataset(rows)
+    with about(data):
+        classifier.fit_dataset(rows)
     classifier.save(output)
     seconds = {"read_seconds": read_seconds, "train_seconds": time.perf_counter() - started - read_seconds}
     facts = {"output": str(output), **classifier.describe(), **{name: round(s, 3) for name, s in seconds.items()}}
+    if rows.label_file is not None:
+        facts["label_file"] = rows.label_file
     options.report(facts, json, title="Trained")
 
 

@@ -9,9 +9,9 @@ from scipy import sparse
 
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
+from labelwood.inputs import Sparse, check_k
 from labelwood.metrics.filters import apply_filter, extra_candidates, shortened_row
-from labelwood.metrics.predictions import check_k, collect, gains, ranked, truth
+from labelwood.metrics.predictions import collect, gains, ranked, truth
 
 METRICS = ("P", "nDCG", "PSP", "PSnDCG", "R", "coverage", "microF1", "macroF1")
 _PROPENSITY_SCORED = frozenset({"PSP", "PSnDCG"})
@@ -110,9 +110,9 @@ def _share(part: float, whole: float) -> float:
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:
-    checked = sorted({check_k(k) for k in ks})
+    checked = sorted({check_k(k) for k in ks}) if isinstance(ks, Iterable) else []
     if not checked:
-        raise ParameterError("ks is empty: give at least one k, such as ks=(1, 3, 5)")
+        raise ParameterError(f"ks is {ks!r}: give at least one k in a list, such as ks=(1, 3, 5)")
     return checked
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
-from labelwood.metrics.predictions import check_k, collect, ranked, truth
+from labelwood.inputs import Sparse, check_k
+from labelwood.metrics.predictions import collect, ranked, truth
 from labelwood.metrics.ranking import evaluate
 
 BINS = ("head", "torso", "tail")
