@@ -50,6 +50,41 @@ def test_predict_reads_standard_input(labelwood, model, monkeypatch):
     assert json.loads(result.out)["labels"][0]["label"] in {"animal", "pet"}
 
 
+def test_plain_text_is_predicted_line_by_line(labelwood, model, monkeypatch, tmp_path):
+    (tmp_path / "new.txt").write_text("my dog\n\nan oak\n")
+    rows = [json.loads(line) for line in labelwood("predict", model, tmp_path / "new.txt", "-k", 1).out.splitlines()]
+    assert [[label["label"] for label in row["labels"]] for row in rows] == [["animal"], [], ["tree"]]
+
+
+def test_a_catalogue_of_other_data_in_the_folder_is_left_alone(labelwood, pets, tmp_path):
+    (tmp_path / "labels.jsonl").write_text('{"id": "book"}\n{"id": "film"}\n')
+    assert "label_file" not in labelwood("info", pets, "--json").json
+    assert labelwood("info", pets, "--json").json["labels"] == 4
+    (tmp_path / "labels.jsonl").write_text('{"id": "tree"}\n{"id": "film"}\n')
+    assert labelwood("info", pets, "--json").json["labels"] == 5
+
+
+def test_convert_names_every_file_it_writes(labelwood, tmp_path):
+    (tmp_path / "a.txt").write_text("1 2 2\n0 0:1\n")
+    (tmp_path / "label_names.txt").write_text("dog\ncat\n")
+    files = labelwood("convert", tmp_path / "a.txt", tmp_path / "X.trn.npz", "--json").json["files"]
+    assert "X.trn.npz" in files
+    assert "Y.trn.npz" in files
+
+
+def test_sigterm_leaves_nothing_half_written(model, tmp_path):
+    many = tmp_path / "many.jsonl"
+    many.write_text('{"text": "a dog and a rose"}\n' * 400000)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    command = subprocess.Popen([PROGRAM, "predict", model, many, "-o", tmp_path / "out.jsonl"])
+    while not any(path.name.startswith(".out") for path in tmp_path.iterdir()):
+        assert command.poll() is None, "finished before it could be ended"
+        time.sleep(0.01)
+    command.terminate()
+    assert command.wait(timeout=60) == 143
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
 def test_predict_writes_a_compressed_file_and_a_summary(labelwood, model, pets, tmp_path):
     result = labelwood("predict", model, pets, "-o", tmp_path / "out.jsonl.gz", "--json")
     assert result.json["rows"] == 4
