@@ -8,19 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import DataOptions, read_rows, with_data_options
 
 NAME = "info"
 
 
+@with_data_options(split="train")
 def run(
+    reading: DataOptions,
     path: Annotated[Path, typer.Argument(help="A saved model, or data in any format.")],
-    format: options.Format = None,
-    split: options.Split = "train",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
     json: options.Json = False,
 ) -> None:
     """Say what a saved model or a data file holds."""
@@ -30,8 +26,7 @@ def run(
         facts = store.describe(path)
         options.report(facts if json else _readable(facts), json, title=f"{path}: a model")
         return
-    columns = options.columns(text_column, label_column, id_column, label_separator)
-    data = read_rows(path, format=format, split=split, columns=columns)
+    data = read_rows(path, reading)
     options.report(data.describe(), json, title=f"{path}: data")
 
 

@@ -14,12 +14,14 @@ from typing import IO, Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import about, row_counter
+from labelwood.cli.reading import DataOptions, about, row_counter, with_data_options
 
 NAME = "predict"
 
 
+@with_data_options(split="test")
 def run(
+    reading: DataOptions,
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
@@ -30,12 +32,6 @@ def run(
     label_texts: Annotated[
         bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
     ] = False,
-    format: options.Format = None,
-    split: options.Split = "test",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
     assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
@@ -46,14 +42,13 @@ def run(
     from labelwood.data.read import read_batches
 
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
-    columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
     try:
         with (
             _output(output) as out,
             row_counter("predicting") as progress,
         ):
-            for batch in read_batches(data, format=format, split=split, columns=columns):
+            for batch in read_batches(data, **reading.arguments()):
                 with about(data):
                     top = classifier.predict_topk(batch, min(k, len(classifier.labels_)))  # more would be padding
                 records = _records(classifier, batch.ids, top, n_rows, min_score, label_texts)
