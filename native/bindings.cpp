@@ -72,17 +72,23 @@ auto without_gil(Call call) {
   return call();
 }
 
-// A CSR matrix from Python. Rows must lie inside the arrays; native code relies on it.
-CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, std::span<const float> values, int64_t n_cols) {
-  CsrView m{view(indptr), view(indices), values, n_cols};
+// Where the entries of a CSR matrix from Python are. Rows must lie inside the arrays; native code relies on it.
+CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, int64_t n_cols) {
+  CsrView m{view(indptr), view(indices), {}, n_cols};
   if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
     throw Error("a sparse matrix has a row pointer that does not match its entries");
-  if (!m.values.empty() && m.values.size() != m.indices.size())
-    throw Error("a sparse matrix has a different number of values and column indices");
   for (int64_t i = 0; i < m.n_rows(); ++i)
     if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
   for (int32_t column : m.indices)
     if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
+  return m;
+}
+
+// The same with values.
+CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  if (values.size() != indices.size()) throw Error("a sparse matrix has a different number of values and column indices");
+  CsrView m = pattern_view(indptr, indices, n_cols);
+  m.values = view(values);
   return m;
 }
 
@@ -106,7 +112,7 @@ void check_members(int64_t n_rows, const CsrView& members) {
 
 nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                            const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows, int n_threads) {
-  const CsrView X = csr_view(indptr, indices, view(values), n_cols), members = csr_view(member_indptr, member_indices, {}, n_rows);
+  const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }));
 }
@@ -114,7 +120,7 @@ nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& i
 NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
                                  int64_t n_rows, int n_threads) {
   const DenseView X = dense_view(rows);
-  const CsrView members = csr_view(member_indptr, member_indices, {}, n_rows);
+  const CsrView members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows, members);
   return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }), members.n_rows(), X.n_cols);
 }
@@ -122,7 +128,7 @@ NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>
 nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<int64_t>& weight_indptr, const Array<int32_t>& weight_indices,
                                const Array<float>& weight_values, int64_t n_labels, int64_t k, int n_threads) {
-  const CsrView X = csr_view(indptr, indices, view(values), n_cols);
+  const CsrView X = csr_view(indptr, indices, values, n_cols);
   const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
   if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
   return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, k, n_threads); }));
@@ -136,7 +142,7 @@ nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& we
 
 nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                            int arity, int max_leaf, uint64_t seed, int n_threads) {
-  const CsrView vectors = csr_view(indptr, indices, view(values), n_cols);
+  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
@@ -165,7 +171,7 @@ class TreeModel {
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                  int64_t k, int64_t beam, int transform, bool best_first, int n_threads) const {
-    const CsrView X = csr_view(indptr, indices, view(values), n_cols);
+    const CsrView X = csr_view(indptr, indices, values, n_cols);
     if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
     const SearchOptions options{k, beam, static_cast<Transform>(transform), best_first};
     SearchCounts counts;
@@ -186,7 +192,7 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
                      const nb::tuple& tree, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
                      float threshold, uint64_t seed, int n_threads) {
-  const CsrView X = csr_view(indptr, indices, view(values), n_cols), members = csr_view(member_indptr, member_indices, {}, n_rows);
+  const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   const auto child_ptr = nb::cast<Array<int32_t>>(tree[0]);
   const auto label_ptr = nb::cast<Array<int64_t>>(tree[1]);
@@ -212,7 +218,7 @@ nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n
 nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices,
                             const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int n_threads) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  const CsrView labels = csr_view(label_indptr, label_indices, {}, kAny), features = csr_view(indptr, indices, view(values), kAny);
+  const CsrView labels = pattern_view(label_indptr, label_indices, kAny), features = csr_view(indptr, indices, values, kAny);
   if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows()) throw Error("labels and features have different numbers of rows");
   const std::string text = without_gil([&] { return format_sparse_text(labels, features, n_threads); });
   return nb::bytes(text.data(), text.size());
@@ -257,15 +263,14 @@ nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& i
                              const Array<float>& values, int64_t n_cols, const Array<int32_t>& ks,
                              const Array<double>& gains, bool count_labels, int n_threads) {
   const Predictions top{{ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
-  const CsrView truth = csr_view(indptr, indices, view(values), n_cols);
+  const CsrView truth = csr_view(indptr, indices, values, n_cols);
   return to_python(without_gil([&] { return rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads); }));
 }
 
 nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
                           int64_t n_cols, int64_t k, int n_threads) {
   if (k < 1) throw Error("k must be at least 1");
-  const CsrView scores = csr_view(indptr, indices, view(values), n_cols);
-  if (scores.values.size() != scores.indices.size()) throw Error("a matrix of scores has no values");
+  const CsrView scores = csr_view(indptr, indices, values, n_cols);
   return to_numpy(without_gil([&] { return best_entries(scores, k, n_threads); }));
 }
 
@@ -413,9 +418,10 @@ nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
 nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
                        const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, int n_threads) {
   const WeighingArgument how(weighing, n_cols);
-  if (indptr.size() == 0 || indptr.data()[indptr.size() - 1] != static_cast<int64_t>(indices.size()) ||
-      indices.size() != counts.size())
-    throw Error("counts have a row pointer that does not match their entries");
+  pattern_view(indptr, indices, columns.size() == 0 ? n_cols : static_cast<int64_t>(columns.size()));
+  if (indices.size() != counts.size()) throw Error("counts have another number of entries than of columns");
+  for (int32_t column : view(columns))
+    if (column >= n_cols) throw Error("a term's column is outside the matrix");
   return to_numpy(without_gil([&] {
     return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
   }));
@@ -458,7 +464,7 @@ NB_MODULE(_native, m) {
         "n_threads"_a, "The reverse; without label rows, lines hold features only.");
 
   m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-          csr_view(indptr, indices, view(values), n_cols); },
+          csr_view(indptr, indices, values, n_cols); },
         "Raises unless a sparse matrix is sound.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");

@@ -16,11 +16,12 @@ constexpr int64_t kLabelsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 32;
 
 // A vector that is mostly zero: adds into it and visits what was added cost no more than what was added.
+template <class T>
 class SparseSum {
  public:
   explicit SparseSum(int64_t size) : values_(size), seen_(Buffer<uint8_t>::zeros(size)) {}
 
-  void add(int32_t place, float value) {
+  void add(int32_t place, T value) {
     if (!seen_[place]) {
       seen_[place] = 1;
       touched_.push_back(place);
@@ -29,7 +30,7 @@ class SparseSum {
       values_[place] += value;
     }
   }
-  float operator[](int32_t place) const { return values_[place]; }
+  T operator[](int32_t place) const { return values_[place]; }
   std::vector<int32_t>& touched() { return touched_; }
 
   void clear() {
@@ -38,23 +39,24 @@ class SparseSum {
   }
 
  private:
-  Buffer<float> values_;
+  Buffer<T> values_;
   Buffer<uint8_t> seen_;
   std::vector<int32_t> touched_;
 };
 
 // Sums that each worker makes when it first needs one.
+template <class T>
 class WorkerSums {
  public:
   WorkerSums(int n_threads, int64_t size) : size_(size), sums_(std::max(n_threads, 1)) {}
-  SparseSum& operator[](int worker) {
+  SparseSum<T>& operator[](int worker) {
     if (!sums_[worker]) sums_[worker].emplace(size_);
     return *sums_[worker];
   }
 
  private:
   const int64_t size_;
-  std::vector<std::optional<SparseSum>> sums_;
+  std::vector<std::optional<SparseSum<T>>> sums_;
 };
 
 double unit_scale(double squares) { return squares > 0 ? 1 / std::sqrt(squares) : 0; }
@@ -64,10 +66,10 @@ struct CentroidChunk {
   std::vector<int32_t> features;
   std::vector<float> values;
 
-  void append(SparseSum& sum) {
+  void append(SparseSum<double>& sum) {
     std::sort(sum.touched().begin(), sum.touched().end());
     double squares = 0;
-    for (int32_t f : sum.touched()) squares += static_cast<double>(sum[f]) * sum[f];
+    for (int32_t f : sum.touched()) squares += sum[f] * sum[f];
     const double scale = unit_scale(squares);
     for (int32_t f : sum.touched()) {
       if (sum[f] == 0) continue;
@@ -83,9 +85,9 @@ struct CentroidChunk {
 Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
   const int64_t n_labels = members.n_rows();
   std::vector<CentroidChunk> chunks((n_labels + kLabelsAtOnce - 1) / kLabelsAtOnce);
-  WorkerSums scratch(n_threads, X.n_cols);
+  WorkerSums<double> scratch(n_threads, X.n_cols);
   parallel_for(n_labels, kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
-    SparseSum& sum = scratch[worker];
+    SparseSum<double>& sum = scratch[worker];
     for (int64_t label = begin; label < end; ++label) {
       for (int32_t row : members.row(label)) {
         const auto ids = X.row(row);
@@ -112,16 +114,17 @@ Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
 }
 
 Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_threads) {
-  const auto& simd = simd::kernels();
-  Buffer<float> out(members.n_rows() * X.n_cols, 0.0f);
+  Buffer<float> out(members.n_rows() * X.n_cols);
   parallel_for(members.n_rows(), kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    std::vector<double> sum(X.n_cols);
     for (int64_t label = begin; label < end; ++label) {
-      float* sum = out.data() + label * X.n_cols;
-      for (int32_t row : members.row(label)) simd.add_scaled(sum, X.row(row), 1.0f, X.n_cols);
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int32_t row : members.row(label))
+        for (int64_t j = 0; j < X.n_cols; ++j) sum[j] += X.row(row)[j];
       double squares = 0;
-      for (int64_t j = 0; j < X.n_cols; ++j) squares += static_cast<double>(sum[j]) * sum[j];
+      for (double x : sum) squares += x * x;
       const double scale = unit_scale(squares);
-      for (int64_t j = 0; j < X.n_cols; ++j) sum[j] = static_cast<float>(sum[j] * scale);
+      for (int64_t j = 0; j < X.n_cols; ++j) out[label * X.n_cols + j] = static_cast<float>(sum[j] * scale);
     }
   });
   return out;
@@ -129,9 +132,9 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
 
 Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads) {
   Answers out(X.n_rows(), k);
-  WorkerSums scratch(n_threads, weights.n_cols);
+  WorkerSums<float> scratch(n_threads, weights.n_cols);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
-    SparseSum& scores = scratch[worker];
+    SparseSum<float>& scores = scratch[worker];
     TopK<float> best(k);
     for (int64_t row = begin; row < end; ++row) {
       const auto ids = X.row(row);

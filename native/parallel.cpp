@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace labelwood {
@@ -78,9 +79,17 @@ class Pool {
  private:
   void invite(const std::shared_ptr<Job>& job, int helpers) {
     std::lock_guard lock(mutex_);
-    for (; n_workers_ < helpers; ++n_workers_) std::thread([this] { serve(); }).detach();
+    hire(helpers);
     for (int worker = 1; worker <= helpers; ++worker) tickets_.push_back({job, worker});
     wake_.notify_all();
+  }
+
+  // Where the system gives no more threads, those that are there do the work: the caller alone can finish it.
+  void hire(int helpers) {
+    try {
+      for (; n_workers_ < helpers; ++n_workers_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    }
   }
 
   // Takes back the invitations nobody has followed: all chunks are taken.

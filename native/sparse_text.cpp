@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -28,7 +29,7 @@ std::string quoted(const char* p, const char* end) {
   return "'" + word + (stop - p > 40 ? "…'" : "'");
 }
 
-// A number with at most 19 digits and a small exponent is exact in double arithmetic; anything else goes the slow way.
+// A number with at most 15 digits and no exponent is one exact division of doubles; anything else goes the slow way.
 bool parse_value(const char*& p, const char* end, float& out) {
   static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -48,7 +49,9 @@ bool parse_value(const char*& p, const char* end, float& out) {
     p = q;
   } else {
     const auto [rest, error] = std::from_chars(number, end, value);
-    if (error != std::errc() || *number == '-') return false;
+    if (error == std::errc::invalid_argument || *number == '-') return false;
+    // Out of range leaves `value` as it was; strtod tells the number too small, which is zero, from the one too large.
+    if (error == std::errc::result_out_of_range) value = std::strtod(std::string(number, rest).c_str(), nullptr);
     p = rest;
   }
   out = static_cast<float>(negative ? -value : value);
@@ -100,6 +103,7 @@ class LineParser {
 
   int32_t parse_label(const char*& p, const char* end) {
     const char* start = p;
+    if (format_.svmlight && end - p > 1 && p[0] == '+' && is_digit(p[1])) ++p;
     int64_t id = 0;
     const auto [rest, error] = std::from_chars(p, end, id);
     p = rest;

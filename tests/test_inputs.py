@@ -12,6 +12,7 @@ from scipy import sparse
 from labelwood.base import Params, TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse, as_features, as_labels, from_scipy, thread_count
+from labelwood.models.centroid import CentroidClassifier
 from labelwood.settings import check_params
 
 
@@ -52,6 +53,23 @@ def test_explicit_zeros_are_no_labels():
     assert Y.nnz == 2
 
 
+def test_duplicates_of_small_integers_add_up_without_wrapping_around():
+    X = sparse.csr_array((np.array([100, 100], np.int8), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert as_features(X).values.tolist() == [200]
+    Y = sparse.csr_array((np.ones(256, np.uint8), np.zeros(256, int), np.array([0, 256])), shape=(1, 1))
+    assert as_labels(Y, 1).indices.tolist() == [0]
+    assert as_labels(Y, 1).values.tolist() == [1]
+
+
+def test_what_is_no_matrix_is_refused_in_a_sentence():
+    with pytest.raises(LabelwoodError, match="rows of different lengths"):
+        as_features([[1.0, 2.0], [3.0]])
+    with pytest.raises(LabelwoodError, match="1 dimension"):
+        as_features(sparse.coo_array(np.ones(3)))
+    with pytest.raises(LabelwoodError, match="1 dimension"):
+        as_labels(sparse.coo_array(np.ones(3)), 3)
+
+
 def test_a_matrix_that_is_too_wide_is_refused():
     with pytest.raises(ParameterError, match="too wide"):
         from_scipy(sparse.csr_array((1, 2**31), dtype=np.float32))
@@ -60,6 +78,10 @@ def test_a_matrix_that_is_too_wide_is_refused():
 def test_the_number_of_threads_defaults_to_the_cores_of_the_process():
     assert thread_count(None) >= 1
     assert thread_count(5) == 5
+
+
+def test_no_number_of_threads_is_too_large():
+    assert CentroidClassifier(n_threads=2**40).fit([[1.0]], [[1]]).predict_topk([[1.0]], 1).ids.tolist() == [[0]]
 
 
 class Knobs(Params):

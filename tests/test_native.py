@@ -129,3 +129,20 @@ print(_native.simd_level(), hashlib.sha256(top.ids.tobytes() + top.scores.tobyte
         digests.add(digest)
     assert len(digests) == 1
     assert "baseline" in levels
+
+
+NO_MORE_THREADS = """
+import resource, numpy as np, labelwood as lw
+model = lw.CentroidClassifier(n_threads=1).fit(np.eye(64), np.eye(64))
+rows = np.tile(np.eye(64, dtype=np.float32), (40, 1))
+model.predict_topk(rows, 1)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (40 << 20),) * 2)
+print(model.set_params(n_threads=64).predict_topk(rows, 1).ids.sum())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads its size from /proc")
+def test_work_is_done_by_fewer_threads_where_the_system_gives_no_more():
+    done = subprocess.run([sys.executable, "-c", NO_MORE_THREADS], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == str(40 * sum(range(64))), done.stderr

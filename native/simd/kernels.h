@@ -34,8 +34,6 @@ struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, size_t n);
-  // y[i] += scale * x[i].
-  void (*add_scaled)(float* y, const float* x, float scale, size_t n);
   // Dual coordinate descent for the L2-regularised squared hinge; writes weights (n_features × lanes) and biases (lanes).
   // Returns the number of passes.
   int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);

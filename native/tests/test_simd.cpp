@@ -22,14 +22,9 @@ TEST(every_simd_level_gives_the_same_bits) {
   for (size_t n = 0; n < 100; ++n) {
     const auto a = numbers(n, 1), b = numbers(n, 2);
     const float expected = levels[0]->dot(a.data(), b.data(), n);
-    auto expected_sum = b;
-    levels[0]->add_scaled(expected_sum.data(), a.data(), 0.3f, n);
     for (size_t l = 1; l < count; ++l) {
       const float got = levels[l]->dot(a.data(), b.data(), n);
       CHECK(std::memcmp(&got, &expected, sizeof got) == 0);
-      auto sum = b;
-      levels[l]->add_scaled(sum.data(), a.data(), 0.3f, n);
-      CHECK(sum == expected_sum);
     }
   }
 }

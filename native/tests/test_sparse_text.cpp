@@ -27,6 +27,11 @@ TEST(labels_and_features_of_a_line_are_read) {
   CHECK(rows.labels.n_cols == 6 && rows.features.n_cols == 8);
 }
 
+TEST(a_value_too_small_for_a_number_is_zero) {
+  const auto rows = parse_sparse_text("1 0:1e-400 1:-1e-60 2:0.00000000000000000000000001\n", {}, 1);
+  CHECK(list(rows.features.values) == (std::vector<float>{0.0f, -0.0f, 1e-26f}));
+}
+
 TEST(duplicate_features_are_added_and_duplicate_labels_count_once) {
   const auto rows = parse_sparse_text("2,2,0 5:1 3:2 5:0.25\n", {}, 1);
   CHECK(list(rows.labels.indices) == (std::vector<int32_t>{0, 2}));
@@ -54,10 +59,16 @@ TEST(the_first_bad_line_is_named_whatever_the_number_of_threads) {
   }
 }
 
+TEST(a_label_may_carry_a_plus_sign) {
+  const auto rows = parse_sparse_text("+1 2:1\n", {.svmlight = true}, 1);
+  CHECK(list(rows.labels.indices) == (std::vector<int32_t>{1}));
+}
+
 TEST(bad_lines_are_refused) {
   const SparseTextFormat format{.n_labels = 4, .n_features = 9};
   for (const char* line : {"x 1:1", "1, 1:1", "1,,2 1:1", "4 1:1", "-1 1:1", "1 9:1", "1 -1:1", "1 1:", "1 1", "1 1:nan", "1 1:inf", "1 1:1e99",
-                           "1 1:1x", "1 :1", "1 1:1:1", "99999999999999999999 1:1", "1 99999999999999999999:1", "1 1:--1", "1 1:+-1", "1 1:3e38 1:3e38"})
+                           "1 1:1e999", "1 1:1x", "1 :1", "1 1:1:1", "99999999999999999999 1:1", "1 99999999999999999999:1", "1 1:--1", "1 1:+-1",
+                           "1 1:3e38 1:3e38", "++1 1:1", "+-1 1:1"})
     CHECK_THROWS(parse_sparse_text(line, format, 1), LineError);
 }
 

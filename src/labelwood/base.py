@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.errors import LabelwoodError, ParameterError, not_fitted
-from labelwood.inputs import Floats, Sparse, as_features, as_labels
+from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:
@@ -112,8 +112,11 @@ class Params:
             if name not in self._param_names():
                 known = ", ".join(self._param_names())
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
+            part = getattr(self, name)
+            if inner and not isinstance(part, Params):
+                raise ParameterError(f"{name} is {part!r} and has no parameter {inner!r}; set {name} itself first")
             if inner:
-                getattr(self, name).set_params(**{inner: value})
+                part.set_params(**{inner: value})
             else:
                 setattr(self, name, value)
         return self
@@ -167,14 +170,17 @@ class Model(Params, ABC):
         self.n_features_in_ = n_features
         self.n_labels_ = labels.n_cols
         self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
-        self._fit(features, labels)
+        try:
+            self._fit(features, labels)
+        except BaseException:
+            del self.n_labels_  # no longer fitted: what was learned before does not fit these counts
+            raise
         return self
 
     def predict_topk(self, X: Any, k: int = 5) -> TopK:
         """The `k` best labels of each row, best first."""
         self.check_fitted()
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"k must be a whole number of at least 1, not {k!r}")
+        k = check_k(k)
         features = as_features(X)
         n_features = shape_of(features)[1]
         if n_features != self.n_features_in_:
@@ -182,8 +188,7 @@ class Model(Params, ABC):
                 f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input: make them as for training"
             )
-        top = self._topk(features, min(int(k), self.n_labels_))
-        return _padded(top, int(k))
+        return _padded(self._topk(features, min(k, self.n_labels_)), k)
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.

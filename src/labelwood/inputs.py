@@ -13,6 +13,8 @@ from labelwood.errors import LabelwoodError, ParameterError
 
 Floats: TypeAlias = NDArray[np.float32]
 
+_MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
+
 
 class Sparse(NamedTuple):
     """A matrix in compressed rows, in the order native functions take it: `native.f(*X, …)`.
@@ -47,9 +49,21 @@ def thread_count(n_threads: int | None) -> int:
         3
     """
     if n_threads is not None:
-        return n_threads
+        return min(int(n_threads), _MOST_THREADS)
     available = getattr(os, "sched_getaffinity", None)
     return len(available(0)) if available else os.cpu_count() or 1
+
+
+def check_k(k: Any) -> int:
+    """A k that can be used, or an error.
+
+    Example:
+        >>> check_k(np.int64(5))
+        5
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.iinfo(np.int32).max:
+        raise ParameterError(f"k must be a whole number from 1 to 2147483647, not {k!r}")
+    return int(k)
 
 
 def from_scipy(matrix: Any) -> Sparse:
@@ -59,11 +73,14 @@ def from_scipy(matrix: Any) -> Sparse:
         >>> from_scipy(sparse.eye_array(2)).indices
         array([0, 1], dtype=int32)
     """
+    if matrix.ndim != 2:
+        raise LabelwoodError(f"a sparse array has {matrix.ndim} dimension(s) and needs two, rows × columns: reshape it")
     csr = matrix.tocsr()
     if csr.shape[1] > np.iinfo(np.int32).max:
         raise ParameterError(f"a matrix with {csr.shape[1]} columns is too wide; at most 2147483647 are possible")
     if not csr.has_canonical_format:
-        csr = csr.copy()
+        # Small integers would wrap around when duplicates are added up.
+        csr = csr.astype(np.float64 if csr.dtype.kind in "biu" else csr.dtype, copy=True)
         csr.sum_duplicates()
     return Sparse(
         np.ascontiguousarray(csr.indptr, np.int64),
@@ -111,27 +128,34 @@ def as_labels(Y: Any, n_rows: int, name: str = "Y") -> Sparse:
         raise LabelwoodError(
             f"{name} is missing: fit requires y to be passed, but the target y is None; give a rows × labels matrix"
         )
-    matrix = Y.tocsr() if sparse.issparse(Y) else sparse.csr_array(_as_matrix(Y, name))
+    matrix = Y if sparse.issparse(Y) else sparse.csr_array(_as_matrix(Y, name))
+    if matrix.ndim != 2:
+        raise LabelwoodError(f"{name} has {matrix.ndim} dimension(s) and needs two, rows × labels: reshape it")
     if matrix.shape[0] != n_rows:
         raise LabelwoodError(
             f"{name} has {matrix.shape[0]} rows and X has {n_rows}: give each row of X its row of labels in {name}"
         )
-    result = from_scipy(matrix)
-    _refuse_non_finite(result.values, name)
-    if (result.values == 0).any():
-        return from_scipy(_without_zeros(matrix))
+    result = from_scipy(_marks(matrix, name))
     return result._replace(values=np.ones_like(result.values))
 
 
-def _without_zeros(matrix: Any) -> Any:
-    kept = matrix.copy()
-    kept.eliminate_zeros()
-    kept.data = np.ones_like(kept.data)
-    return kept
+def _marks(matrix: Any, name: str) -> Any:
+    """A one for each entry other than zero: what they add up to, or are as float32, does not matter for a label."""
+    csr = matrix.tocsr()
+    _refuse_non_finite(csr.data, name)
+    marks = sparse.csr_array((np.ones(csr.nnz, np.float32), csr.indices, csr.indptr), shape=csr.shape)
+    if not csr.data.all():
+        marks = marks.copy()
+        marks.data[csr.data == 0] = 0
+        marks.eliminate_zeros()
+    return marks
 
 
 def _as_matrix(X: Any, name: str) -> Floats:
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise LabelwoodError(f"{name} has rows of different lengths: give every row a value for each column") from None
     _refuse_complex(array.dtype, name)
     if array.dtype.kind in "OUS":
         array = _objects_to_floats(array, name)
@@ -163,6 +187,6 @@ def _refuse_complex(dtype: np.dtype[Any], name: str) -> None:
         raise LabelwoodError(f"{name} holds complex numbers. Complex data not supported: pass real ones")
 
 
-def _refuse_non_finite(values: Floats, name: str) -> None:
+def _refuse_non_finite(values: NDArray[Any], name: str) -> None:
     if not np.isfinite(values).all():
         raise LabelwoodError(f"{name} contains NaN or infinity: replace or remove those values first")

@@ -35,6 +35,12 @@ def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):
     assert [json.loads(line)["id"] for line in labelwood("predict", model, texts).out.splitlines()] == [0, 1]
 
 
+def test_more_labels_than_there_are_cost_no_memory(labelwood, model, pets):
+    result = labelwood("predict", model, pets, "-k", 10**18)
+    assert result.status == 0
+    assert result.out == labelwood("predict", model, pets, "-k", 100).out
+
+
 def test_predict_reads_standard_input(labelwood, model, monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b'{"text": "my cat"}\n')
@@ -42,6 +48,41 @@ def test_predict_reads_standard_input(labelwood, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Stdin())
     result = labelwood("predict", model, "-", "-k", 1)
     assert json.loads(result.out)["labels"][0]["label"] in {"animal", "pet"}
+
+
+def test_plain_text_is_predicted_line_by_line(labelwood, model, monkeypatch, tmp_path):
+    (tmp_path / "new.txt").write_text("my dog\n\nan oak\n")
+    rows = [json.loads(line) for line in labelwood("predict", model, tmp_path / "new.txt", "-k", 1).out.splitlines()]
+    assert [[label["label"] for label in row["labels"]] for row in rows] == [["animal"], [], ["tree"]]
+
+
+def test_a_catalogue_of_other_data_in_the_folder_is_left_alone(labelwood, pets, tmp_path):
+    (tmp_path / "labels.jsonl").write_text('{"id": "book"}\n{"id": "film"}\n')
+    assert "label_file" not in labelwood("info", pets, "--json").json
+    assert labelwood("info", pets, "--json").json["labels"] == 4
+    (tmp_path / "labels.jsonl").write_text('{"id": "tree"}\n{"id": "film"}\n')
+    assert labelwood("info", pets, "--json").json["labels"] == 5
+
+
+def test_convert_names_every_file_it_writes(labelwood, tmp_path):
+    (tmp_path / "a.txt").write_text("1 2 2\n0 0:1\n")
+    (tmp_path / "label_names.txt").write_text("dog\ncat\n")
+    files = labelwood("convert", tmp_path / "a.txt", tmp_path / "X.trn.npz", "--json").json["files"]
+    assert "X.trn.npz" in files
+    assert "Y.trn.npz" in files
+
+
+def test_sigterm_leaves_nothing_half_written(model, tmp_path):
+    many = tmp_path / "many.jsonl"
+    many.write_text('{"text": "a dog and a rose"}\n' * 400000)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    command = subprocess.Popen([PROGRAM, "predict", model, many, "-o", tmp_path / "out.jsonl"])
+    while not any(path.name.startswith(".out") for path in tmp_path.iterdir()):
+        assert command.poll() is None, "finished before it could be ended"
+        time.sleep(0.01)
+    command.terminate()
+    assert command.wait(timeout=60) == 143
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_predict_writes_a_compressed_file_and_a_summary(labelwood, model, pets, tmp_path):
@@ -88,6 +129,7 @@ def test_filter_pairs_are_dropped_before_ranking(labelwood, model, pets, tmp_pat
     pairs.write_text("0 0\n0 1\n")
     metrics = labelwood("evaluate", model, pets, "--filter-file", pairs, "--ks", "1", "--json").json
     assert metrics["P@1"] == 75.0
+    assert metrics["filtered_pairs"] == 2
 
 
 def test_parameters_can_be_changed_for_one_prediction(labelwood, model, pets):

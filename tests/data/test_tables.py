@@ -170,3 +170,12 @@ def test_standard_input(suffix, form, tmp_path, monkeypatch):
     given(b"")
     with pytest.raises(InputError, match="standard input: is empty"):
         read("-")
+
+
+def test_semicolons_or_tabs_may_separate_columns(tmp_path):
+    for mark in (";", "\t"):
+        path = tmp_path / "a.csv"
+        path.write_text(f'text{mark}labels\na dog{mark}"x;y"\n')
+        data = read(path)
+        assert data.texts.to_pylist() == ["a dog"]
+        assert list(data.labels) == ["x", "y"]

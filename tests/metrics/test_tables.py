@@ -107,3 +107,14 @@ def test_frequencies_that_are_no_counts_are_refused(frequencies):
 def test_a_k_that_cannot_be_used_is_refused(table, k):
     with pytest.raises(LabelwoodError, match="k"):
         table(TOP, Y, k)
+
+
+def test_tables_drop_filtered_pairs_first():
+    top = TopK(ids=np.array([[2, 0], [0, 1]]), scores=np.array([[0.9, 0.4], [0.8, 0.7]]))
+    Y = [[1, 0, 1], [0, 1, 0]]
+    pairs = [(0, 2), (1, 0)]
+    table = per_label(top, Y, k=1, filters=pairs)
+    assert table.predicted.tolist() == [1, 1, 0]
+    assert table.correct.tolist() == [1, 1, 0]
+    bins = per_bin(top, Y, frequencies=[3, 2, 1], k=1, thresholds=(3, 2), filters=pairs)
+    assert sum(row.precision for row in bins) == 100.0

@@ -78,3 +78,9 @@ def test_a_hostile_state_is_refused(tmp_path):
             lw.CentroidClassifier.from_state(replace(state, arrays={**arrays, name: wrong}))
     with pytest.raises(ModelError):
         lw.CentroidClassifier.from_state(replace(state, fitted={**state.fitted, "n_labels": 2}))
+
+
+def test_very_large_values_do_not_overflow_the_sums():
+    X = np.full((4, 2), 3e38, np.float32)
+    assert pifa(X, np.ones((4, 1))).tolist() == pytest.approx(np.full((1, 2), 0.5**0.5))
+    assert pifa(sparse.csr_array(X), np.ones((4, 1))).toarray() == pytest.approx(np.full((1, 2), 0.5**0.5))

@@ -72,7 +72,7 @@ def test_mistakes_get_a_sentence():
         lw.TextClassifier().predict_topk(["x"])
     with pytest.raises(LabelwoodError, match="single string"):
         lw.TextClassifier().fit("a dog", [["animal"]])
-    with pytest.raises(LabelwoodError, match="row 0 are a single string"):
+    with pytest.raises(LabelwoodError, match="labels of row 0 are not a list"):
         lw.TextClassifier().fit(["a dog"], ["animal"])
     with pytest.raises(LabelwoodError, match="different numbers of rows"):
         lw.TextClassifier().fit(["a dog"], [["animal"], ["plant"]])
@@ -86,6 +86,34 @@ def test_mistakes_get_a_sentence():
         lw.TextClassifier().fit(TEXTS, LABELS).predict_topk(lw.Dataset(dense=np.ones((1, 2), np.float32)))
 
 
+def test_labels_of_the_wrong_kind_get_a_sentence():
+    for labels, words in [
+        (None, "list of names for each text"),
+        ([[1, 0], [0, 1]], "matrix of zeros and ones"),
+        ([["animal"], [None]], "row 1 has a label that is not a name"),
+        ([["animal"], 3], "row 1 are not a list"),
+    ]:
+        with pytest.raises(LabelwoodError, match=words):
+            lw.TextClassifier().fit(["a dog", "a rose"], labels)
+    with pytest.raises(LabelwoodError, match="strings"):
+        lw.TextClassifier().fit(["\ud800"], [["animal"]])
+    with pytest.raises(ParameterError, match="set vectorizer itself first"):
+        lw.TextClassifier().set_params(vectorizer__min_df=2)
+    with pytest.raises(ParameterError, match="ks is"):
+        lw.TextClassifier().fit(TEXTS, LABELS).evaluate(lw.Dataset.from_texts(TEXTS, LABELS), ks=(10**9,))
+
+
+def test_numbers_and_arrays_of_names_are_names():
+    tagger = lw.TextClassifier().fit(["a dog", "a rose"], np.array([["animal"], ["plant"]]))
+    assert list(tagger.labels_) == ["animal", "plant"]
+    assert list(lw.TextClassifier().fit(["a dog", "a rose"], [[7], [9, 11]]).labels_) == ["7", "9", "11"]
+
+
+def test_a_dataset_takes_plain_lists_and_arrays():
+    data = lw.Dataset(texts=["a dog", "a rose"], Y=np.eye(2), labels=["animal", "plant"])
+    assert names(lw.TextClassifier().fit_dataset(data).suggest(["dog"], k=1)) == [["animal"]]
+
+
 def test_it_searches_parameters_inside_scikit_learn():
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV
@@ -96,3 +124,31 @@ def test_it_searches_parameters_inside_scikit_learn():
     assert clone(tagger).get_params()["vectorizer__min_df"] == 1
     search = GridSearchCV(tagger, {"vectorizer__min_df": [1, 2]}, cv=3).fit(texts, Y)
     assert search.best_score_ == 1.0
+
+
+def test_labels_that_join_the_data_later_do_not_join_the_model(tmp_path):
+    data = lw.Dataset.from_texts(["a dog", "an oak"], [["animal"], ["plant"]])
+    tagger = lw.TextClassifier().fit_dataset(data)
+    data.labels.add(["stone"])
+    tagger.save(tmp_path / "model")
+    assert list(lw.load(tmp_path / "model").labels_) == ["animal", "plant"]
+
+
+def test_learning_that_fails_leaves_what_was_learned_before():
+    tagger = lw.TextClassifier().fit(["a dog", "an oak"], [["animal"], ["plant"]])
+    before = tagger.suggest(["dog"])
+    with pytest.raises(lw.LabelwoodError, match="empty vocabulary"):
+        tagger.fit(["?"], [["stone"]])
+    assert tagger.suggest(["dog"]) == before
+
+
+def test_a_model_whose_learning_is_interrupted_is_not_fitted():
+    class Interrupted(lw.CentroidClassifier):
+        def _fit(self, X, Y):
+            raise KeyboardInterrupt
+
+    model = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([[1.0]], [[1]])
+    with pytest.raises(NotFittedError):
+        model.predict_topk([[1.0]], 1)

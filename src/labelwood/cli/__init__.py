@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -45,6 +46,8 @@ for command in (demo, train, predict, evaluate, info, convert):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command and exits: 0 on success, 2 on bad usage or bad input with one line that says what to do."""
+    # As an exception, so that what is half-written is removed on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
 
 

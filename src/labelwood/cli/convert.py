@@ -8,22 +8,17 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import DataOptions, read_rows, with_data_options
 
 NAME = "convert"
 
 
+@with_data_options(split="train")
 def run(
+    reading: DataOptions,
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Data in any format; - for standard input.")],
     output: Annotated[Path, typer.Argument(help="File to write; its name tells format and compression.")],
     to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,
-    format: options.Format = None,
-    split: options.Split = "train",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
-    label_file: options.LabelFile = None,
     json: options.Json = False,
 ) -> None:
     """Convert data between formats.
@@ -34,7 +29,6 @@ def run(
     """
     from labelwood.data.write import write
 
-    columns = options.columns(text_column, label_column, id_column, label_separator)
-    rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
-    write(rows, output, format=to)
-    options.report({"output": str(output), **rows.describe()}, json, title="Converted")
+    rows = read_rows(data, reading)
+    files = write(rows, output, format=to)
+    options.report({"files": ", ".join(map(str, files)), **rows.describe()}, json, title="Converted")

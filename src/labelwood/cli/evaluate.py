@@ -9,25 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import DataOptions, about, read_labelled_rows, with_data_options
 from labelwood.errors import ParameterError
 
 NAME = "evaluate"
 
 
+@with_data_options(split="test")
 def run(
+    reading: DataOptions,
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[Path, typer.Argument(help="Labelled rows in any format.")],
     ks: Annotated[str, typer.Option(help="The numbers of predictions to look at.")] = "1,3,5,10",
     propensity: Annotated[str, typer.Option(help="Propensity family: default, wikipedia or amazon.")] = "default",
     filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" that must not count.')] = None,
-    format: options.Format = None,
-    split: options.Split = "test",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
-    label_file: options.LabelFile = None,
     assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
@@ -38,17 +33,13 @@ def run(
 
     wanted = _ks(ks)
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
-    rows = read_rows(
-        data,
-        format=format,
-        split=split,
-        columns=options.columns(text_column, label_column, id_column, label_separator),
-        label_file=label_file,
-        filter_file=filter_file,
-    )
-    metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
+    rows = read_labelled_rows(data, reading, filter_file=filter_file)
+    with about(data):
+        metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
     metrics = {name: round(value, 4) for name, value in metrics.items()}
     facts = {"rows": len(rows), **unseen_labels(classifier, rows)}
+    if rows.filters is not None:  # a filter that lies beside the data is found without being named
+        facts["filtered_pairs"] = len(rows.filters)
     if json:
         options.report({**metrics, **facts}, as_json=True)
     else:

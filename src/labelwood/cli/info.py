@@ -8,19 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import DataOptions, read_rows, with_data_options
 
 NAME = "info"
 
 
+@with_data_options(split="train")
 def run(
+    reading: DataOptions,
     path: Annotated[Path, typer.Argument(help="A saved model, or data in any format.")],
-    format: options.Format = None,
-    split: options.Split = "train",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
     json: options.Json = False,
 ) -> None:
     """Say what a saved model or a data file holds."""
@@ -30,18 +26,21 @@ def run(
         facts = store.describe(path)
         options.report(facts if json else _readable(facts), json, title=f"{path}: a model")
         return
-    columns = options.columns(text_column, label_column, id_column, label_separator)
-    data = read_rows(path, format=format, split=split, columns=columns)
+    data = read_rows(path, reading)
     options.report(data.describe(), json, title=f"{path}: data")
 
 
 def _readable(facts: dict[str, Any]) -> dict[str, Any]:
-    """A model's facts a line each: what it is, how large, and its arrays."""
-    kinds = [facts["kind"], *(kind for _, kind in sorted(facts["parts"].items()))]
-    lines: dict[str, Any] = {"made of": ", ".join(kinds), **facts["fitted"], **facts["params"]}
-    lines |= {f"{name}, names": length for name, length in facts["names"].items()}
-    lines["size"] = f"{sum(facts['files'].values()) / 1e6:.1f} MB"
+    """A model's facts a line each: what it is made of, how large it is, and its arrays."""
+    lines: dict[str, Any] = {facts["kind"]: _joined(facts)}
+    lines |= {f"{name} ({part['kind']})": _joined(part) for name, part in facts["parts"].items()}
+    lines["names"] = ", ".join(f"{length:,} {name}" for name, length in facts["names"].items())
+    lines["size"] = f"{sum(facts['files'].values()):,} bytes"
     for name, array in facts["arrays"].items():
         lines[name] = f"{array['dtype']} {' × '.join(f'{n:,}' for n in array['shape']) or 'scalar'}"
     lines["written by"] = f"labelwood {facts['labelwood']}, format {facts['format_version']}"
     return lines
+
+
+def _joined(part: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in {**part["fitted"], **part["params"]}.items())

@@ -6,37 +6,18 @@ import json
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from labelwood.errors import InputError, ParameterError
 
-if TYPE_CHECKING:
-    from labelwood.data.reading import Columns
-
-Format = Annotated[str | None, typer.Option("--format", help="The data's format, where it cannot be told.")]
-Split = Annotated[str, typer.Option(help="Which split of a folder.")]
-TextColumn = Annotated[str, typer.Option(help="Column of the text; several, separated by commas, are joined.")]
-LabelColumn = Annotated[str, typer.Option(help="Column of the labels.")]
-IdColumn = Annotated[str, typer.Option(help="Column of the row's id.")]
-LabelSeparator = Annotated[str, typer.Option(help="What separates label names that share one string.")]
-LabelFile = Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")]
 Assign = Annotated[
     list[str] | None, typer.Option("--set", help="A parameter of the model as key=value; may be given several times.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Skip the checks of a model you trust.")]
-
-
-def columns(text: str, labels: str, row_id: str, separator: str) -> Columns:
-    """The columns that the options name."""
-    from labelwood.data.reading import Columns
-
-    if not separator:
-        raise ParameterError("--label-separator is empty; give at least one character")
-    return Columns(text=tuple(text.split(",")), labels=labels, id=row_id, label_separator=separator)
 
 
 def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> None:

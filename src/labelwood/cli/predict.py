@@ -14,12 +14,14 @@ from typing import IO, Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import row_counter
+from labelwood.cli.reading import DataOptions, about, row_counter, with_data_options
 
 NAME = "predict"
 
 
+@with_data_options(split="test")
 def run(
+    reading: DataOptions,
     model: Annotated[Path, typer.Argument(help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
@@ -30,12 +32,6 @@ def run(
     label_texts: Annotated[
         bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
     ] = False,
-    format: options.Format = None,
-    split: options.Split = "test",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
     assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
@@ -46,16 +42,17 @@ def run(
     from labelwood.data.read import read_batches
 
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
-    columns = options.columns(text_column, label_column, id_column, label_separator)
     started, n_rows = time.perf_counter(), 0
     try:
         with (
             _output(output) as out,
             row_counter("predicting") as progress,
         ):
-            for batch in read_batches(data, format=format, split=split, columns=columns):
-                for record in _records(classifier, batch, k, n_rows, min_score, label_texts):
-                    out.write(json_module.dumps(record, ensure_ascii=False) + "\n")
+            for batch in read_batches(data, **reading.arguments()):
+                with about(data):
+                    top = classifier.predict_topk(batch, min(k, len(classifier.labels_)))  # more would be padding
+                records = _records(classifier, batch.ids, top, n_rows, min_score, label_texts)
+                out.writelines(json_module.dumps(record, ensure_ascii=False) + "\n" for record in records)
                 n_rows += len(batch)
                 progress.update(len(batch))
     except BrokenPipeError:
@@ -79,17 +76,16 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
 
 
 def _records(
-    classifier: Any, batch: Any, k: int, first_row: int, min_score: float | None, label_texts: bool
+    classifier: Any, ids: Any, top: Any, first_row: int, min_score: float | None, label_texts: bool
 ) -> Iterator[dict[str, Any]]:
-    top = classifier.predict_topk(batch, k)
     texts = classifier.label_texts_ if label_texts else None
     for i, row in enumerate(top):
         labels = []
         for label, score in row:
             if min_score is not None and score < min_score:
                 continue
-            entry: dict[str, Any] = {"label": classifier.labels_[label], "score": round(score, 6)}
+            entry: dict[str, Any] = {"label": classifier.labels_[label], "score": float(f"{score:.6g}")}
             if texts is not None:
                 entry["text"] = texts[label].as_py()
             labels.append(entry)
-        yield {"id": first_row + i if batch.ids is None else batch.ids[i].as_py(), "labels": labels}
+        yield {"id": first_row + i if ids is None else ids[i].as_py(), "labels": labels}

@@ -1,12 +1,74 @@
-"""Reading data for a command, with progress where somebody watches."""
+"""Reading data for a command: the options that all of them share, and progress where somebody watches."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelwood.errors import InputError, LabelwoodError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How a command's data is to be read."""
+
+    format: Annotated[str | None, typer.Option(help="The data's format, where it cannot be told.")] = None
+    split: Annotated[str, typer.Option(help="Which split of a folder.")] = "train"
+    text_column: Annotated[str, typer.Option(help="Column of the text; several, separated by commas, are joined.")] = (
+        "text"
+    )
+    label_column: Annotated[str, typer.Option(help="Column of the labels.")] = "labels"
+    id_column: Annotated[str, typer.Option(help="Column of the row's id.")] = "id"
+    label_separator: Annotated[str, typer.Option(help="What separates label names that share one string.")] = ";"
+    label_file: Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """What `labelwood.read` takes."""
+        from labelwood.data.reading import Columns
+
+        if not self.label_separator:
+            raise ParameterError("--label-separator is empty; give at least one character")
+        columns = Columns(
+            text=tuple(self.text_column.split(",")),
+            labels=self.label_column,
+            id=self.id_column,
+            label_separator=self.label_separator,
+        )
+        return {"format": self.format, "split": self.split, "columns": columns, "label_file": self.label_file}
+
+
+def with_data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of `DataOptions`, which reach it as its parameter `reading`."""
+
+    def decorate(run: Callable[..., None]) -> Callable[..., None]:
+        own = {name: p for name, p in inspect.signature(run, eval_str=True).parameters.items() if name != "reading"}
+        hints = inspect.get_annotations(DataOptions, eval_str=True)
+        defaults = {field.name: field.default for field in fields(DataOptions)} | {"split": split}
+        shared = {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
+            for name, hint in hints.items()
+        }
+
+        @functools.wraps(run)
+        def command(**values: Any) -> None:
+            run(reading=DataOptions(**{name: values.pop(name) for name in shared}), **values)
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.values()] + list(shared.values())
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
+
+    return decorate
 
 
 def row_counter(what: str) -> Any:
@@ -16,9 +78,31 @@ def row_counter(what: str) -> Any:
     return tqdm(desc=what, unit=" rows", unit_scale=True, disable=None, leave=False, delay=0.5)
 
 
-def read_rows(path: Path, **options: Any) -> Dataset:
+def read_rows(path: Path, options: DataOptions, **more: Any) -> Dataset:
     """`labelwood.read` with a counter."""
     from labelwood.data.read import read
 
     with row_counter("reading") as progress:
-        return read(path, on_rows=progress.update, **options)
+        return read(path, on_rows=progress.update, **options.arguments(), **more)
+
+
+def read_labelled_rows(path: Path, options: DataOptions, **more: Any) -> Dataset:
+    """Rows that must have labels."""
+    rows = read_rows(path, options, **more)
+    if rows.groups is not None:
+        raise InputError("holds groups of rows; labels of single rows are needed", path)
+    if rows.Y is None or rows.Y.nnz == 0:
+        column = options.label_column
+        raise InputError(f"has no labels (no column {column!r}, or nothing in it); name it with --label-column", path)
+    return rows
+
+
+@contextlib.contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Adds the file's name to an error about its rows that does not have it."""
+    try:
+        yield
+    except (InputError, ParameterError, ModelError):
+        raise
+    except LabelwoodError as e:
+        raise InputError(str(e), path) from None

@@ -9,25 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import read_rows
+from labelwood.cli.reading import DataOptions, about, read_labelled_rows, with_data_options
 from labelwood.errors import ParameterError
 
 NAME = "train"
 
 
+@with_data_options(split="train")
 def run(
+    reading: DataOptions,
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[str | None, typer.Option(help="Name of the model: centroid.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
     assign: options.Assign = None,
-    format: options.Format = None,
-    split: options.Split = "train",
-    text_column: options.TextColumn = "text",
-    label_column: options.LabelColumn = "labels",
-    id_column: options.IdColumn = "id",
-    label_separator: options.LabelSeparator = ";",
-    label_file: options.LabelFile = None,
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
@@ -37,15 +32,15 @@ def run(
     check_target(output)
     classifier = build(model, options.settings(config, assign or []), threads)
     started = time.perf_counter()
-    columns = options.columns(text_column, label_column, id_column, label_separator)
-    rows = read_rows(data, format=format, split=split, columns=columns, label_file=label_file)
+    rows = read_labelled_rows(data, reading)
     read_seconds = time.perf_counter() - started
-    if rows.groups is not None and rows.Y is None:
-        raise ParameterError(f"{data} holds groups of rows; labels of single rows are needed to train")
-    classifier.fit_dataset(rows)
+    with about(data):
+        classifier.fit_dataset(rows)
     classifier.save(output)
     seconds = {"read_seconds": read_seconds, "train_seconds": time.perf_counter() - started - read_seconds}
     facts = {"output": str(output), **classifier.describe(), **{name: round(s, 3) for name, s in seconds.items()}}
+    if rows.label_file is not None:
+        facts["label_file"] = rows.label_file
     options.report(facts, json, title="Trained")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from labelwood.data.source import Source
+from labelwood.data.source import Block, Source
 from labelwood.labels.index import LabelIndex
 
 BESIDE = ("labels.jsonl", "label_names.txt", "output-items.txt")
@@ -106,13 +106,16 @@ def _made_unique(names: list[str]) -> list[str]:
 
 def decode_lines(source: Source) -> list[str]:
     """The lines of a UTF-8 text file; an undecodable one is named."""
-    lines: list[str] = []
-    for data, first_line in source.blocks():
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as e:
-            line = first_line + data.count(b"\n", 0, e.start)
-            raise source.error("is not UTF-8 text; convert the file to UTF-8", line) from None
-        # Only line feeds end a line: str.splitlines would also cut at U+2028 and others that occur in texts.
-        lines += [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    return lines
+    return [line for block in source.blocks() for line in decode_block(source, block)]
+
+
+def decode_block(source: Source, block: Block) -> list[str]:
+    """The same for one block of lines."""
+    data, first_line = block
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as e:
+        line = first_line + data.count(b"\n", 0, e.start)
+        raise source.error("is not UTF-8 text; convert the file to UTF-8", line) from None
+    # Only line feeds end a line: str.splitlines would also cut at U+2028 and others that occur in texts.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

@@ -23,7 +23,7 @@ class Groups:
     `of_row` holds the group of each row, `Y` is groups × labels with the number of times a label was given.
 
     Example:
-        >>> groups = Groups(np.array([0, 0, 1]), indicator([np.array([0]), np.array([1])], 2))
+        >>> groups = Groups(np.array([0, 0, 1]), from_names([["a"], ["b"]], LabelIndex()))
         >>> groups.Y.shape
         (2, 2)
     """
@@ -53,8 +53,10 @@ class Dataset:
     ids: Any = None  # Arrow large_string array, one a row
     groups: Groups | None = None
     filters: NDArray[np.int64] | None = None  # pairs (row, label) that no prediction may count
+    label_file: str | None = None  # the file that described the labels, where there was one
 
     def __post_init__(self) -> None:
+        self._take_plain_values()
         sizes = {name: _n_rows(getattr(self, name)) for name in ("texts", "sparse", "dense", "Y", "ids")}
         given = {name: size for name, size in sizes.items() if size is not None}
         if len(set(given.values())) > 1:
@@ -63,10 +65,22 @@ class Dataset:
         if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
             raise LabelwoodError("a dataset with Y needs a name for each of its labels")
 
+    def _take_plain_values(self) -> None:
+        """Lists and arrays may be given for Arrow and scipy ones."""
+        for name in ("texts", "ids", "label_texts"):
+            if isinstance(value := getattr(self, name), list | tuple | np.ndarray):
+                object.__setattr__(self, name, strings(value, name))
+        for name in ("sparse", "Y"):
+            value = getattr(self, name)
+            if value is not None and not sparse.issparse(value):
+                object.__setattr__(self, name, sparse.csr_array(np.asarray(value, np.float32)))
+        if self.labels is not None and not isinstance(self.labels, LabelIndex):
+            object.__setattr__(self, "labels", LabelIndex(self.labels))
+
     @classmethod
     def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
         """A dataset from Python lists: texts and the names of each text's labels."""
-        rows = pa.array(list(texts), pa.large_string())
+        rows = strings(texts, "texts")
         if labels is None:
             return cls(texts=rows)
         index = LabelIndex()
@@ -148,21 +162,28 @@ class Dataset:
             facts["rows_without_labels"] = int((np.diff(self.Y.indptr) == 0).sum())
         if self.groups is not None:
             facts["groups"] = int(self.groups.Y.shape[0])
+        if self.label_file is not None:
+            facts["label_file"] = self.label_file
         if self.filters is not None:
             facts["filtered_pairs"] = len(self.filters)
         return facts
 
 
-def indicator(columns: list[NDArray[Any]], n_labels: int) -> Any:
-    """A rows × labels matrix of ones from the sorted label ids of each row.
+def strings(values: Any, name: str) -> Any:
+    """An Arrow array of strings; anything else among the values is an error.
 
     Example:
-        >>> indicator([np.array([1]), np.array([], int)], 2).toarray().tolist()
-        [[0.0, 1.0], [0.0, 0.0]]
+        >>> len(strings(["a", "b"], "texts"))
+        2
     """
-    indptr = np.concatenate([[0], np.cumsum([len(c) for c in columns])]).astype(np.int64)
-    indices = np.concatenate([*columns, np.empty(0, np.int64)]).astype(np.int32)
-    return ones(indptr, indices, n_labels)
+    if isinstance(values, str):
+        raise LabelwoodError(f"{name} is a single string: put it into a list")
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.cast(pa.large_string())
+    try:
+        return pa.array(list(values), pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, UnicodeEncodeError) as e:
+        raise LabelwoodError(f"{name} must be strings ({e}); for numeric features use a model directly") from None
 
 
 def from_names(rows: Iterable[Iterable[str]], index: LabelIndex) -> Any:

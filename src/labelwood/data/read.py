@@ -63,8 +63,17 @@ def read(
         2
     """
     reading, kind = _open(path, format, split, columns, label_file)
+    n_described = len(reading.index)
     data = concat(_told(kind.pieces(reading), on_rows))
-    return replace(data, label_texts=_label_texts(reading, data), filters=_filters(reading, data, filter_file))
+    if label_file is None and _describes_others(reading, n_described, data):
+        reading, kind = _open(path, format, split, columns, None, look_beside=False)
+        data = concat(kind.pieces(reading))
+    return replace(
+        data,
+        label_texts=_label_texts(reading, data),
+        label_file=None if reading.catalogue is None or data.labels is None else str(reading.catalogue),
+        filters=_filters(reading, data, filter_file),
+    )
 
 
 def read_batches(
@@ -102,7 +111,7 @@ def detect_format(source: Source) -> str:
     for name, kind in FORMATS.items():
         if kind.detect(source):
             return name
-    raise source.error(f"its format is not one Labelwood knows; name it with --format: {', '.join(FORMATS)}")
+    raise source.error(f"its format is not one Labelwood knows; name it with --format (one of {', '.join(FORMATS)})")
 
 
 def _open(
@@ -111,16 +120,28 @@ def _open(
     split: str,
     columns: Columns | None,
     label_file: str | PathLike[str] | None,
+    *,
+    look_beside: bool = True,
 ) -> tuple[Reading, Format]:
     source = Source(_main_file(Path(path), split))
     name = format_name or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
     reading = Reading(source, columns or Columns(), split)
-    catalogue = find_catalogue(source) if label_file is None else read_catalogue(Source(label_file))
+    catalogue = None
+    if label_file is not None:
+        catalogue = read_catalogue(Source(label_file))
+    elif look_beside:
+        catalogue = find_catalogue(source)
     if catalogue is not None:
         reading.index, reading.label_texts, reading.catalogue = catalogue
     return reading, FORMATS[name]
+
+
+def _describes_others(reading: Reading, n_described: int, data: Dataset) -> bool:
+    """Whether the catalogue that lies beside the file has none of its labels: it belongs to other data there."""
+    Y = data.Y if data.groups is None else data.groups.Y
+    return reading.catalogue is not None and Y is not None and Y.nnz > 0 and int(Y.indices.min()) >= n_described > 0
 
 
 def _main_file(path: Path, split: str) -> Path:

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +21,8 @@ from labelwood.data.dataset import Dataset
 from labelwood.data.source import Source, beside_path, compressed, plain_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 from labelwood.labels.index import LabelIndex
+
+_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)  # files of the dataset being written
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -34,13 +37,15 @@ _FORMAT_OF_SUFFIX = {
 }
 
 
-def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> None:
-    """Writes a dataset. The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress.
+def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> list[Path]:
+    """Writes a dataset and returns the files that it took.
+
+    The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress.
 
     Example:
         >>> import tempfile, labelwood as lw
         >>> path = tempfile.mkdtemp() + "/pets.jsonl.gz"
-        >>> lw.write(lw.Dataset.from_texts(["a dog"], [["animal"]]), path)
+        >>> _ = lw.write(lw.Dataset.from_texts(["a dog"], [["animal"]]), path)
         >>> lw.read(path).Y.toarray().tolist()
         [[1.0]]
     """
@@ -52,7 +57,13 @@ def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
     if data.sparse is not None and not np.isfinite(data.sparse.data).all():
         raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
-    FORMATS[name].write(data, target)
+    written: list[Path] = []
+    token = _written.set(written)
+    try:
+        FORMATS[name].write(data, target)
+    finally:
+        _written.reset(token)
+    return written
 
 
 def format_of_name(path: Path) -> str:
@@ -90,6 +101,8 @@ def binary_output(path: Path) -> Iterator[IO[bytes]]:
         _sync(Path(temporary))
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
+        if (written := _written.get()) is not None:
+            written.append(path)
     except OSError as e:
         raise _unwritable(path, e) from None
     finally:

@@ -31,7 +31,7 @@ class LabelIndex(Sequence[str]):
             whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
             self._stored = whole.cast(pa.large_string())
         else:
-            self._stored = pa.array(list(names), pa.large_string())
+            self._stored = _strings(names)
         self._added: list[str] = []
         self._id_of: dict[str, int] | None = None
         if self._stored.null_count:
@@ -114,3 +114,10 @@ class LabelIndex(Sequence[str]):
                 raise LabelwoodError("a label name is empty: every label needs a name")
             self._id_of = id_of
         return self._id_of
+
+
+def _strings(names: Iterable[str]) -> Any:
+    try:
+        return pa.array(list(names), pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as e:
+        raise LabelwoodError(f"label names must be strings ({e})") from None

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError
+from labelwood.metrics.predictions import ranked
 
 
 def apply_filter(top: TopK, pairs: Any) -> TopK:
@@ -84,3 +86,25 @@ def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
             f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
         )
     return np.unique(_key(array[:, 0], array[:, 1]))
+
+
+def ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:
+    """The `k` best predictions of each row once the pairs in `filters` are dropped.
+
+    Example:
+        >>> import numpy as np
+        >>> ranked_and_filtered(sparse.csr_array([[0.5, 0.1, 0.9]]), 1, np.array([[0, 2]]), None).ids.tolist()
+        [[0, -1]]
+    """
+    if filters is None:
+        return ranked(top, k, n_threads)
+    extra = extra_candidates(filters, top.shape[0]) if sparse.issparse(top) else 0
+    best = ranked(top, k + extra, n_threads)
+    kept = apply_filter(best, filters)
+    short = shortened_row(best, kept, k)
+    if short is not None:
+        raise LabelwoodError(
+            f"row {short} has fewer than {k} predictions left after the filter: predict with "
+            f"k={k + extra_candidates(filters, len(best))}, that is k + extra_candidates(filters, n_rows)"
+        )
+    return kept

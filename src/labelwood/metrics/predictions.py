@@ -10,7 +10,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import TopK
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
 from labelwood.labels.propensities import InversePropensities
 
@@ -100,18 +100,6 @@ def collect(
         top.ids, *labels, np.array(ks, np.int32), gain, count_labels, thread_count(n_threads)
     )
     return sums
-
-
-def check_k(k: Any) -> int:
-    """A k that can be used, or an error.
-
-    Example:
-        >>> check_k(np.int64(5))
-        5
-    """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.iinfo(np.int32).max:
-        raise ParameterError(f"k must be a whole number of at least 1, not {k!r}")
-    return int(k)
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:

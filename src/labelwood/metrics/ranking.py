@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from scipy import sparse
-
-from labelwood.base import TopK
-from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
-from labelwood.metrics.filters import apply_filter, extra_candidates, shortened_row
-from labelwood.metrics.predictions import check_k, collect, gains, ranked, truth
+from labelwood.errors import ParameterError
+from labelwood.inputs import Sparse, check_k
+from labelwood.metrics.filters import ranked_and_filtered
+from labelwood.metrics.predictions import collect, gains, truth
 
 METRICS = ("P", "nDCG", "PSP", "PSnDCG", "R", "coverage", "microF1", "macroF1")
 _PROPENSITY_SCORED = frozenset({"PSP", "PSnDCG"})
@@ -64,6 +61,7 @@ def evaluate(
 
     Example:
         >>> import numpy as np
+        >>> from labelwood import TopK
         >>> top = TopK(ids=np.array([[2, 0], [1, -1]]), scores=np.array([[0.9, 0.4], [0.7, -np.inf]]))
         >>> Y = [[1, 0, 1], [1, 0, 0]]
         >>> evaluate(top, Y, ks=(1, 2), metrics=("P", "R"))
@@ -71,7 +69,7 @@ def evaluate(
     """
     ks = _checked_ks(ks)
     names = _chosen(metrics, inv_propensity)
-    best = _ranked_and_filtered(top, max(ks), filters, n_threads)
+    best = ranked_and_filtered(top, max(ks), filters, n_threads)
     labels = truth(Y, len(best))
     gain = gains(inv_propensity if _PROPENSITY_SCORED & set(names) else None, labels.n_cols)
     sums = collect(best, labels, ks, gain, count_labels=bool(_OVER_LABELS & set(names)), n_threads=n_threads)
@@ -110,9 +108,9 @@ def _share(part: float, whole: float) -> float:
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:
-    checked = sorted({check_k(k) for k in ks})
+    checked = sorted({check_k(k) for k in ks}) if isinstance(ks, Iterable) else []
     if not checked:
-        raise ParameterError("ks is empty: give at least one k, such as ks=(1, 3, 5)")
+        raise ParameterError(f"ks is {ks!r}: give at least one k in a list, such as ks=(1, 3, 5)")
     return checked
 
 
@@ -128,18 +126,3 @@ def _chosen(metrics: Iterable[str] | None, inv_propensity: Any) -> list[str]:
                 f"{name} needs inv_propensity: pass what labelwood.labels.inverse_propensities returns"
             )
     return [name for name in METRICS if name in wanted]
-
-
-def _ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:
-    if filters is None:
-        return ranked(top, k, n_threads)
-    extra = extra_candidates(filters, top.shape[0]) if sparse.issparse(top) else 0
-    best = ranked(top, k + extra, n_threads)
-    kept = apply_filter(best, filters)
-    short = shortened_row(best, kept, k)
-    if short is not None:
-        raise LabelwoodError(
-            f"row {short} has fewer than {k} predictions left after the filter: predict with "
-            f"k={k + extra_candidates(filters, len(best))}, that is k + extra_candidates(filters, n_rows)"
-        )
-    return kept

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
-from labelwood.metrics.predictions import check_k, collect, ranked, truth
+from labelwood.inputs import Sparse, check_k
+from labelwood.metrics.filters import ranked_and_filtered
+from labelwood.metrics.predictions import collect, truth
 from labelwood.metrics.ranking import evaluate
 
 BINS = ("head", "torso", "tail")
@@ -49,10 +50,10 @@ class LabelTable:
         return _ratio(2 * self.correct, self.true + self.predicted)
 
 
-def per_label(top: Any, Y: Any, k: int, *, n_threads: int | None = None) -> LabelTable:
+def per_label(top: Any, Y: Any, k: int, *, filters: Any = None, n_threads: int | None = None) -> LabelTable:
     """How the first `k` predictions do for each label, that is each column of `Y`.
 
-    `top` and `Y` are as for `evaluate`. Predicted ids beyond Y's last column have no place in the table.
+    `top`, `Y` and `filters` are as for `evaluate`. Predicted ids beyond Y's last column have no place in the table.
 
     Example:
         >>> top = TopK(ids=np.array([[2], [0]]), scores=np.array([[0.9], [0.4]]))
@@ -60,7 +61,7 @@ def per_label(top: Any, Y: Any, k: int, *, n_threads: int | None = None) -> Labe
         >>> table.true.tolist(), table.predicted.tolist(), table.correct.tolist()
         ([1, 0, 2], [1, 0, 1], [0, 0, 1])
     """
-    best = ranked(top, check_k(k), n_threads)
+    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
     return _label_table(best, truth(Y, len(best)), k, n_threads)
 
 
@@ -102,6 +103,7 @@ def per_bin(
     *,
     thresholds: tuple[int, int] | None = None,
     inv_propensity: Any = None,
+    filters: Any = None,
     n_threads: int | None = None,
 ) -> list[Bin]:
     """How the first `k` predictions do on head, torso and tail labels.
@@ -122,7 +124,7 @@ def per_bin(
         torso 1 0.0 0.0
         tail 1 33.3 100.0
     """
-    best = ranked(top, check_k(k), n_threads)
+    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
     labels = truth(Y, len(best))
     counts = _checked_counts(frequencies, labels.n_cols)
     high, low = frequency_thresholds(counts) if thresholds is None else thresholds

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 from scipy import sparse
 
 from labelwood.base import Model, Params, Threads, TopK
-from labelwood.data.dataset import Dataset, indicator
-from labelwood.errors import LabelwoodError, ModelError, not_fitted
+from labelwood.data.dataset import Dataset, from_names, strings
+from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.features import TextVectorizer
+from labelwood.inputs import as_labels
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate, extra_candidates
 from labelwood.models import MODELS, model_class
@@ -21,6 +21,9 @@ from labelwood.settings import check_params
 
 if TYPE_CHECKING:
     from labelwood.store import State
+
+
+_ANY_K = 1000  # a k beyond the labels is harmless up to here; far beyond, answers would be mostly padding
 
 
 class TextClassifier(Params):
@@ -56,12 +59,13 @@ class TextClassifier(Params):
 
     def fit(self, texts: Any, labels: Any) -> Self:
         """Learns from texts and either the names of each text's labels or a rows × labels matrix."""
-        if sparse.issparse(labels) or isinstance(labels, np.ndarray):
-            Y = sparse.csr_array(labels)
-            return self.fit_dataset(Dataset(texts=_arrow(texts), Y=Y, labels=LabelIndex.numbered(Y.shape[1])))
+        rows = strings(texts, "texts")
+        if _is_matrix(labels):
+            Y = as_labels(labels, len(rows), "labels").to_scipy()
+            return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=LabelIndex.numbered(Y.shape[1])))
         index = LabelIndex()
-        columns = [np.unique(index.add(_names(names, row))) for row, names in enumerate(labels)]
-        return self.fit_dataset(Dataset(texts=_arrow(texts), Y=indicator(columns, len(index)), labels=index))
+        Y = from_names(_name_lists(labels), index)
+        return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=index))
 
     def fit_dataset(self, data: Dataset) -> Self:
         """Learns from whatever rows the dataset has: texts, features, or both."""
@@ -69,14 +73,18 @@ class TextClassifier(Params):
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        self.vectorizer_ = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
-        words = None if self.vectorizer_ is None else self.vectorizer_.fit_transform(data.texts)
+        vectorizer = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
+        words = None if vectorizer is None else vectorizer.fit_transform(data.texts)
         Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
-        self.labels_ = data.labels
+        frequencies = label_frequencies(Y)
+        model.fit(_joined(words, data), Y)
+        # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
+        self.model_: Model = model
+        self.vectorizer_ = vectorizer
+        self.labels_ = LabelIndex(data.labels.to_arrow())  # the data's own index may grow
         self.label_texts_ = data.label_texts
-        self.frequencies_ = label_frequencies(Y)
+        self.frequencies_ = frequencies
         self.n_rows_ = len(data)
-        self.model_: Model = model.fit(_joined(words, data), Y)
         return self
 
     def features(self, data: Dataset) -> Any:
@@ -92,7 +100,7 @@ class TextClassifier(Params):
     def predict_topk(self, texts: Any, k: int = 5) -> TopK:
         """The `k` best labels of each text (or row of a `Dataset`), best first."""
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=_arrow(texts))
+        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
         return self.model_.predict_topk(self.features(data), k)
 
     def suggest(self, texts: Any, k: int = 5) -> list[list[tuple[str, float]]]:
@@ -102,7 +110,7 @@ class TextClassifier(Params):
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=_arrow(texts))
+        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
         return self.model_.predict(self.features(data), k)
 
     def evaluate(self, data: Dataset, *, ks: tuple[int, ...] = (1, 3, 5), **options: Any) -> dict[str, float]:
@@ -111,6 +119,8 @@ class TextClassifier(Params):
         Labels that occur only in `data` count as misses. Pairs in `data.filters` are dropped before ranking.
         """
         self._check_fitted()
+        if not ks or max(ks) > max(len(self.labels_), _ANY_K):
+            raise ParameterError(f"ks is {tuple(ks)}; give whole numbers from 1 to the number of labels")
         aligned = data.align(self.labels_)
         if aligned.Y is None or aligned.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to evaluate against: name the column that holds them")
@@ -205,21 +215,31 @@ class TextClassifier(Params):
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
 
 
-def _arrow(texts: Any) -> Any:
-    if isinstance(texts, str):
-        raise LabelwoodError("texts is a single string: put it into a list")
-    if isinstance(texts, pa.Array | pa.ChunkedArray):
-        return texts.cast(pa.large_string())
-    try:
-        return pa.array(list(texts), pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as e:
-        raise LabelwoodError(f"texts must be strings ({e}); for numeric features use a model directly") from None
+def _is_matrix(labels: Any) -> bool:
+    return sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf")
 
 
-def _names(names: Iterable[str], row: int) -> list[str]:
-    if isinstance(names, str):
-        raise LabelwoodError(f"the labels of row {row} are a single string: put the names into a list")
-    return [str(name) for name in names]
+def _is_marks(row: Any, width: int) -> bool:
+    return isinstance(row, list | tuple) and len(row) == width > 1 and all(mark in (0, 1) for mark in row)
+
+
+def _name_lists(labels: Any) -> Iterator[list[str]]:
+    """The names of each row's labels; whole numbers are names too."""
+    if labels is None or isinstance(labels, str):
+        raise LabelwoodError("labels must be a list of names for each text, or a rows × labels matrix")
+    rows = list(labels)
+    marks = {0, 1}
+    if len(rows) > 1 and all(
+        isinstance(r, list | tuple) and len(r) == len(rows[0]) > 1 and set(r) <= marks for r in rows
+    ):
+        raise LabelwoodError("labels look like a matrix of zeros and ones: pass it as one, with numpy.array(labels)")
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise LabelwoodError(f"the labels of row {number} are not a list: put the names into one")
+        names = list(row)
+        if not all(isinstance(name, str | int | np.integer) for name in names):
+            raise LabelwoodError(f"row {number} has a label that is not a name: give strings")
+        yield [str(name) for name in names]
 
 
 def _joined(words: Any, data: Dataset) -> Any:

@@ -51,7 +51,11 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         "files": {name: entry.bytes for name, entry in facts.files.items()},
         "arrays": {key: spec.model_dump() for key, spec in facts.arrays().items()},
         "names": {prefix + name: spec.length for prefix, part in parts for name, spec in part.names.items()},
-        "parts": {prefix.rstrip("/"): part.kind for prefix, part in parts if prefix},
+        "parts": {
+            prefix.rstrip("/"): {"kind": part.kind, "params": part.params, "fitted": part.fitted}
+            for prefix, part in parts
+            if prefix
+        },
     }
 
 

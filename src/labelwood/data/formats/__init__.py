@@ -9,6 +9,7 @@ from labelwood.data.formats import (
     jsonl,
     parquet,
     pecos,
+    plain_text,
     svmlight,
     xc_json,
     xc_split,
@@ -29,5 +30,6 @@ FORMATS: dict[str, Format] = {
         xc_text,
         xc_split,
         svmlight,
+        plain_text,
     )
 }

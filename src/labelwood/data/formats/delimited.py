@@ -78,11 +78,19 @@ def _delimiter(name: str) -> str:
     return "\t" if name.endswith(".tsv") else ","
 
 
+def _delimiter_of(source: Source) -> str:
+    """What separates the columns of the header: some programs write semicolons or tabs into .csv files."""
+    header = source.head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    if source.name.endswith(".tsv") or "," in header:
+        return _delimiter(source.name)
+    return next((mark for mark in (";", "\t") if mark in header), ",")
+
+
 def _header(source: Source) -> list[str]:
     # Only the header must be whole; the head may end inside a character.
     text = source.head.removeprefix(_BOM).decode("utf-8", "replace")
     try:
-        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(source.name)), [])
+        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter_of(source)), [])
     except csv.Error as e:
         raise source.error(f"the header is not CSV ({e}); write it like: text,labels", 1) from None
     if not header:
@@ -116,7 +124,7 @@ def _open(source: Source, wanted: list[str], block_size: int) -> Iterator[Any]:
         yield from pcsv.open_csv(
             stream,
             read_options=pcsv.ReadOptions(block_size=block_size),
-            parse_options=pcsv.ParseOptions(delimiter=_delimiter(source.name), newlines_in_values=True),
+            parse_options=pcsv.ParseOptions(delimiter=_delimiter_of(source), newlines_in_values=True),
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.large_string()),
                 include_columns=wanted,

@@ -1,0 +1,38 @@
+"""Plain text, one document a line, for prediction; it has no labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from labelwood.data.catalogue import decode_block
+from labelwood.data.dataset import Dataset
+from labelwood.data.reading import Reading
+from labelwood.data.source import Source
+from labelwood.errors import LabelwoodError
+
+NAME = "text"
+
+
+def detect(source: Source) -> bool:
+    """Whether standard input, or a file whose name ends in .txt, holds text that no other format claimed."""
+    is_text = b"\0" not in source.head and source.head[:1].isascii()
+    return is_text and (source.is_stdin or source.name.endswith(".txt"))
+
+
+def pieces(reading: Reading) -> Iterator[Dataset]:
+    """Rows in blocks of lines; an empty line is a row without text."""
+    for block in reading.source.blocks():
+        yield Dataset(texts=pa.array(decode_block(reading.source, block), pa.large_string()))
+
+
+def write(data: Dataset, path: Path) -> None:
+    """Writes a text a line; labels are not written."""
+    from labelwood.data.write import text_output
+
+    if data.texts is None or data.Y is not None or any("\n" in text for text in data.texts.to_pylist()):
+        raise LabelwoodError("text holds texts of one line and no labels; write jsonl instead")
+    with text_output(path) as out:
+        out.writelines(f"{text}\n" for text in data.texts.to_pylist())
