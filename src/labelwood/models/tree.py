@@ -126,7 +126,7 @@ class TreeClassifier(Model):
         vectors = label_vectors(rows, Y, threads)
         assert isinstance(vectors, Sparse)
         arrays = _native.balanced_tree(*vectors, self.arity, self.max_leaf, self.seed, threads)
-        return LabelTree(*arrays, n_labels=Y.n_cols)
+        return LabelTree.from_arrays(arrays, Y.n_cols)
 
     def _set_blocks(self, blocks: tuple[NDArray[Any], ...]) -> None:
         self.blocks_ = dict(zip(_BLOCKS, blocks, strict=True))
@@ -143,9 +143,9 @@ class TreeClassifier(Model):
         return {**self.tree_.arrays(), **self.blocks_}
 
     def _restore(self, state: State) -> None:
-        tree = [state.array(name, dtype, 1) for name, dtype in _TREE.items()]
+        child_ptr, label_ptr, labels = (state.array(name, dtype, 1) for name, dtype in _TREE.items())
         try:
-            self.tree_ = LabelTree(*tree, n_labels=self.n_labels_)
+            self.tree_ = LabelTree(child_ptr, label_ptr, labels, self.n_labels_)
         except LabelwoodError as e:
             raise ModelError(str(e)) from None
         blocks = tuple(state.array(name, dtype, 1) for name, dtype in _BLOCKS.items())

@@ -29,5 +29,6 @@ def balanced(
         raise ParameterError(f"arity is {arity} and max_leaf {max_leaf}; they must be at least 2 and 1")
     rows = as_features(vectors, sparse_only=True, name="vectors")
     assert isinstance(rows, Sparse)
-    arrays = _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads))
-    return LabelTree(*arrays, n_labels=rows.n_rows)
+    return LabelTree.from_arrays(
+        _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads)), rows.n_rows
+    )

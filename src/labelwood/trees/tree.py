@@ -64,6 +64,18 @@ class LabelTree:
             raise _unsound("a leaf holds a label twice")
 
     @classmethod
+    def from_arrays(cls, arrays: tuple[NDArray[Any], ...], n_labels: int) -> LabelTree:
+        """A tree from its three arrays, as native code returns them.
+
+        Example:
+            >>> tree = LabelTree.from_nested([[0], [1]])
+            >>> LabelTree.from_arrays(tuple(tree.arrays().values()), 2).n_nodes
+            3
+        """
+        child_ptr, label_ptr, labels = arrays
+        return cls(child_ptr, label_ptr, labels, n_labels)
+
+    @classmethod
     def from_nested(cls, nested: Any, n_labels: int | None = None) -> LabelTree:
         """A tree written as nested lists: a list of labels is a leaf, a list of lists is an inner node.
 
