@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "buffer.h"
 #include "topk.h"
@@ -26,5 +27,14 @@ struct Answers {
   Buffer<int32_t> ids;
   Buffer<float> scores;
 };
+
+// The k best labels of each row by the mean of several models' scores; a label that a model does not name scores zero
+// there. The models' answers may be of any width.
+struct AnswersView {
+  std::span<const int32_t> ids;
+  std::span<const float> scores;
+  int64_t k = 0;
+};
+Answers mean_of(std::span<const AnswersView> models, int64_t n_rows, int64_t k, int n_threads);
 
 }  // namespace labelwood

@@ -125,19 +125,29 @@ NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>
   return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }), members.n_rows(), X.n_cols);
 }
 
+// Which labels may be answers: a byte for each; none at all means all of them.
+std::span<const uint8_t> allowed_view(const Array<uint8_t>& allowed, int64_t n_labels) {
+  if (allowed.size() != 0 && static_cast<int64_t>(allowed.size()) != n_labels) throw Error("the choice of labels has another number of labels");
+  return view(allowed);
+}
+
 nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<int64_t>& weight_indptr, const Array<int32_t>& weight_indices,
-                               const Array<float>& weight_values, int64_t n_labels, int64_t k, int n_threads) {
+                               const Array<float>& weight_values, int64_t n_labels, int64_t k, const Array<uint8_t>& allowed,
+                               float min_score, int n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
   if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
-  return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, k, n_threads); }));
+  const auto labels = allowed_view(allowed, n_labels);
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, weights, {k, min_score, labels}, n_threads); }));
 }
 
-nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, int n_threads) {
+nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, const Array<uint8_t>& allowed,
+                              float min_score, int n_threads) {
   const DenseView X = dense_view(rows), W = dense_view(weights);
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
-  return to_numpy(without_gil([&] { return rank_by_centroids(X, W, k, n_threads); }));
+  const auto labels = allowed_view(allowed, W.n_rows);
+  return to_numpy(without_gil([&] { return rank_by_centroids(X, W, {k, min_score, labels}, n_threads); }));
 }
 
 nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -157,23 +167,37 @@ NewArray<T> to_numpy(std::vector<T>&& values) {
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
  public:
-  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int64_t n_features) : tree_(tree), blocks_(blocks) {
+  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int64_t n_features, int64_t n_labels)
+      : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
-    model_.blocks = {n_features,
-                     part<int64_t>(blocks, 0), part<int32_t>(blocks, 1), part<uint64_t>(blocks, 2), part<uint32_t>(blocks, 3),
-                     part<int64_t>(blocks, 4), part<uint64_t>(blocks, 5), part<uint32_t>(blocks, 6), part<int64_t>(blocks, 7),
-                     part<uint32_t>(blocks, 8), part<int64_t>(blocks, 9), part<uint8_t>(blocks, 10), part<float>(blocks, 11),
-                     part<float>(blocks, 12)};
+    BlocksView& b = model_.blocks;
+    b.n_features = n_features;
+    b.sibling_ptr = part<int64_t>(blocks, 0);
+    b.segment_ptr = part<int32_t>(blocks, 1);
+    b.top_bits = part<uint64_t>(blocks, 2);
+    b.top_ranks = part<uint32_t>(blocks, 3);
+    b.word_ptr = part<int64_t>(blocks, 4);
+    b.word_bits = part<uint64_t>(blocks, 5);
+    b.word_ranks = part<uint32_t>(blocks, 6);
+    b.row_ptr = part<int64_t>(blocks, 7);
+    b.row_starts = part<uint32_t>(blocks, 8);
+    b.entry_ptr = part<int64_t>(blocks, 9);
+    b.columns = part<uint8_t>(blocks, 10);
+    b.biases = part<float>(blocks, 12);
+    b.scales = part<float>(blocks, 13);
+    set_values(blocks[11]);
   }
 
   // Raises unless every index in the arrays stays within them; search relies on it.
   void check() const { check_blocks(model_.tree, model_.blocks); }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                 int64_t k, int64_t beam, int transform, bool best_first, int n_threads) const {
+                 int64_t k, int64_t beam, int transform, bool best_first, float min_score, const Array<uint8_t>& allowed,
+                 int n_threads) const {
     const CsrView X = csr_view(indptr, indices, values, n_cols);
     if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
-    const SearchOptions options{k, beam, static_cast<Transform>(transform), best_first};
+    const auto labels = allowed_view(allowed, n_labels_);
+    const SearchOptions options{k, beam, static_cast<Transform>(transform), best_first, min_score, labels};
     SearchCounts counts;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, counts); }));
     return nb::make_tuple(answers[0], answers[1], counts.nodes, counts.siblings);
@@ -184,28 +208,59 @@ class TreeModel {
   static std::span<const T> part(const nb::tuple& arrays, size_t i) {
     return view(nb::cast<Array<T>>(arrays[i]));
   }
+
+  void set_values(const nb::object& values) {
+    using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    const auto array = nb::cast<AnyArray>(values);
+    BlocksView& b = model_.blocks;
+    b.values = array.data();
+    b.n_values = array.size();
+    if (array.dtype() == nb::dtype<float>()) b.precision = Precision::kFloat32;
+    else if (array.dtype() == nb::dtype<uint16_t>()) b.precision = Precision::kFloat16;
+    else if (array.dtype() == nb::dtype<int8_t>()) b.precision = Precision::kInt8;
+    else throw Error("weights are stored as float32, as the bits of float16, or as int8");
+  }
+
   nb::tuple tree_, blocks_;
+  int64_t n_labels_;
   SearchTree model_;
 };
 
 nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
                      const nb::tuple& tree, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
-                     float threshold, uint64_t seed, int n_threads) {
+                     float threshold, int64_t max_weights, uint64_t seed, const Array<float>& row_weights, int n_threads,
+                     Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   const auto child_ptr = nb::cast<Array<int32_t>>(tree[0]);
   const auto label_ptr = nb::cast<Array<int64_t>>(tree[1]);
   const auto labels = nb::cast<Array<int32_t>>(tree[2]);
   const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
-  Blocks b = without_gil([&] {
-    return train(X, members, shape, {cost, positive_weight, bias, tolerance, max_iterations, threshold, seed}, n_threads);
-  });
+  if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
+  const TrainingOptions options{cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights, seed,
+                                view(row_weights)};
+  Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
                         to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
                         to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)), to_numpy(std::move(b.row_starts)),
                         to_numpy(std::move(b.entry_ptr)), to_numpy(std::move(b.columns)), to_numpy(std::move(b.values)),
                         to_numpy(std::move(b.biases)));
+}
+
+nb::tuple mean_answers(const nb::list& answers, int64_t k, int n_threads) {
+  std::vector<Matrix<int32_t>> ids;
+  std::vector<Matrix<float>> scores;
+  std::vector<AnswersView> models;
+  for (const nb::handle& one : answers) {
+    const auto& i = ids.emplace_back(nb::cast<Matrix<int32_t>>(one[0]));
+    const auto& s = scores.emplace_back(nb::cast<Matrix<float>>(one[1]));
+    if (i.shape(0) != ids[0].shape(0) || i.shape(0) != s.shape(0) || i.shape(1) != s.shape(1)) throw Error("answers of different shapes");
+    models.push_back({{i.data(), i.size()}, {s.data(), s.size()}, static_cast<int64_t>(i.shape(1))});
+  }
+  if (models.empty() || k < 1) throw Error("there are no answers to average");
+  const int64_t n_rows = static_cast<int64_t>(ids[0].shape(0));
+  return to_numpy(without_gil([&] { return mean_of(models, n_rows, k, n_threads); }));
 }
 
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
@@ -473,11 +528,16 @@ NB_MODULE(_native, m) {
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
 
+  nb::class_<Progress>(m, "Progress")
+      .def(nb::init<>())
+      .def_prop_ro("done", [](const Progress& p) { return p.done.load(); })
+      .def_prop_ro("total", [](const Progress& p) { return p.total.load(); });
   m.def("train_tree", train_tree, "The classifiers of all nodes of a tree, as the arrays of blocks.h.");
   nb::class_<TreeModel>(m, "TreeModel")
-      .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t>())
+      .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t, int64_t>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("topk", &TreeModel::topk, "Ids, scores, and how many nodes and siblings were scored.");
+  m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");
   m.def("best_entries", best_entries_of, "Ids and scores of the k highest entries of each row of a sparse matrix.");

@@ -18,6 +18,17 @@ constexpr int32_t kSegment = 256;
 inline int64_t words_for(int64_t n_features) { return (n_features + 63) / 64; }
 inline int64_t tops_for(int64_t n_features) { return (words_for(n_features) + 63) / 64; }
 
+// How weights are stored. Eight-bit ones are multiples of their sibling's scale.
+enum class Precision { kFloat32, kFloat16, kInt8 };
+
+inline float from_stored(float w) { return w; }
+inline float from_stored(int8_t w) { return w; }
+// A half-precision number that is finite; its exponent is moved by a multiplication.
+inline float from_stored(uint16_t w) {
+  const uint32_t bits = static_cast<uint32_t>(w & 0x8000) << 16 | static_cast<uint32_t>(w & 0x7fff) << 13;
+  return std::bit_cast<float>(bits) * 0x1p112f;
+}
+
 // Views of the arrays, which may be mapped from a file.
 struct BlocksView {
   int64_t n_features = 0;
@@ -32,8 +43,11 @@ struct BlocksView {
   std::span<const uint32_t> row_starts;   // per row: its first entry, counted within the segment
   std::span<const int64_t> entry_ptr;     // per segment: its first entry
   std::span<const uint8_t> columns;       // per entry: the sibling within the segment
-  std::span<const float> values;          // per entry
+  Precision precision = Precision::kFloat32;
+  const void* values = nullptr;           // per entry
+  size_t n_values = 0;
   std::span<const float> biases;          // per sibling
+  std::span<const float> scales;          // per sibling, for eight-bit weights
 };
 
 struct Blocks {

@@ -80,6 +80,10 @@ struct CentroidChunk {
   }
 };
 
+void offer(TopK<float>& best, float score, int32_t label, const CentroidOptions& options) {
+  if (score >= options.min_score && (options.allowed.empty() || options.allowed[label])) best.offer(score, label);
+}
+
 }  // namespace
 
 Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
@@ -130,12 +134,12 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
   return out;
 }
 
-Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads) {
-  Answers out(X.n_rows(), k);
+Answers rank_by_centroids(const CsrView& X, const CsrView& weights, const CentroidOptions& options, int n_threads) {
+  Answers out(X.n_rows(), options.k);
   WorkerSums<float> scratch(n_threads, weights.n_cols);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int worker) {
     SparseSum<float>& scores = scratch[worker];
-    TopK<float> best(k);
+    TopK<float> best(options.k);
     for (int64_t row = begin; row < end; ++row) {
       const auto ids = X.row(row);
       const auto values = X.row_values(row);
@@ -144,7 +148,7 @@ Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, i
         const auto strengths = weights.row_values(ids[j]);
         for (size_t i = 0; i < labels.size(); ++i) scores.add(labels[i], values[j] * strengths[i]);
       }
-      for (int32_t label : scores.touched()) best.offer(scores[label], label);
+      for (int32_t label : scores.touched()) offer(best, scores[label], label, options);
       out.put(row, best);
       scores.clear();
     }
@@ -152,16 +156,16 @@ Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, i
   return out;
 }
 
-Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, int64_t k, int n_threads) {
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options, int n_threads) {
   const auto& simd = simd::kernels();
-  Answers out(X.n_rows, k);
+  Answers out(X.n_rows, options.k);
   parallel_for(X.n_rows, kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
-    std::vector<TopK<float>> best(end - begin, TopK<float>(k));
+    std::vector<TopK<float>> best(end - begin, TopK<float>(options.k));
     // Some labels at a time, so that their centroids stay in cache for all rows of the chunk.
     for (int64_t first = 0; first < centroids.n_rows; first += kLabelsAtOnce)
       for (int64_t row = begin; row < end; ++row)
         for (int64_t label = first; label < std::min(first + kLabelsAtOnce, centroids.n_rows); ++label)
-          best[row - begin].offer(simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label));
+          offer(best[row - begin], simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label), options);
     for (int64_t row = begin; row < end; ++row) out.put(row, best[row - begin]);
   });
   return out;

@@ -1,6 +1,7 @@
 // Label centroids (PIFA: the unit-length sum of a label's rows) and their inner products with rows.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "answers.h"
 #include "buffer.h"
@@ -22,7 +23,13 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
 
 // The k labels with the highest inner product. `weights` is features × labels; labels that share no feature with a row
 // are not among its answers. Dense centroids are labels × features and all labels answer.
-Answers rank_by_centroids(const CsrView& X, const CsrView& weights, int64_t k, int n_threads);
-Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, int64_t k, int n_threads);
+// Labels that are not `allowed` (per label; empty: all) or score less than `min_score` are no answers either.
+struct CentroidOptions {
+  int64_t k = 5;
+  float min_score = 0;
+  std::span<const uint8_t> allowed;
+};
+Answers rank_by_centroids(const CsrView& X, const CsrView& weights, const CentroidOptions& options, int n_threads);
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options, int n_threads);
 
 }  // namespace labelwood

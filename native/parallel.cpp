@@ -21,6 +21,18 @@ constexpr auto kCheckEvery = std::chrono::milliseconds(50);
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 
+// Asks for an interrupt, but not all the time.
+void check_now_and_then() {
+  thread_local auto last = Clock::now();
+  auto* call = interrupt_check.load();
+  if (call == nullptr || Clock::now() - last < kCheckEvery) return;
+  last = Clock::now();
+  call();
+}
+
+// Leaves a loop that has failed elsewhere.
+struct Stopped {};
+
 // One parallel_for call.
 struct Job {
   int64_t n, grain;
@@ -32,18 +44,8 @@ struct Job {
   int running = 0;  // helpers inside work(), guarded by mutex
   std::exception_ptr error;
 
-  // Takes chunks until none is left. `between` runs after each chunk.
-  template <class Between>
-  void work(int worker, Between between) {
-    try {
-      for (int64_t begin; !stop && (begin = next.fetch_add(grain)) < n;) {
-        (*body)(begin, std::min(begin + grain, n), worker);
-        between();
-      }
-    } catch (...) {
-      fail(std::current_exception());
-    }
-  }
+  // Takes chunks until none is left.
+  void work(int worker, bool is_caller);
 
   void fail(std::exception_ptr e) {
     stop = true;
@@ -51,6 +53,28 @@ struct Job {
     if (!error) error = e;
   }
 };
+
+// The loops this thread is inside of.
+struct Frame {
+  Job* job;
+  bool is_caller;
+  Frame* outer;
+};
+thread_local Frame* innermost = nullptr;
+
+void Job::work(int worker, bool is_caller) {
+  Frame frame{this, is_caller, innermost};
+  innermost = &frame;
+  try {
+    for (int64_t begin; !stop && (begin = next.fetch_add(grain)) < n;) {
+      (*body)(begin, std::min(begin + grain, n), worker);
+      poll_interrupt();
+    }
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  innermost = frame.outer;
+}
 
 struct Ticket {
   std::shared_ptr<Job> job;
@@ -61,19 +85,12 @@ class Pool {
  public:
   void run(const std::shared_ptr<Job>& job, int n_threads) {
     if (n_threads > 1) invite(job, n_threads - 1);
-    auto last_check = Clock::now();
-    auto check = [&last_check] {
-      auto* call = interrupt_check.load();
-      if (call == nullptr || Clock::now() - last_check < kCheckEvery) return;
-      last_check = Clock::now();
-      call();
-    };
-    job->work(0, check);
+    job->work(0, true);
     if (n_threads > 1) {
       withdraw(job);
-      wait(job, check);
+      wait(job);
     }
-    if (job->error) std::rethrow_exception(job->error);
+    if (job->error) std::rethrow_exception(job->error);  // no lock: nobody else is inside any more
   }
 
  private:
@@ -98,12 +115,11 @@ class Pool {
     std::erase_if(tickets_, [&](const Ticket& t) { return t.job == job; });
   }
 
-  template <class Check>
-  static void wait(const std::shared_ptr<Job>& job, Check check) {
+  static void wait(const std::shared_ptr<Job>& job) {
     for (std::unique_lock lock(job->mutex); !job->finished.wait_for(lock, kCheckEvery, [&] { return job->running == 0; });) {
       lock.unlock();
       try {
-        check();
+        check_now_and_then();
       } catch (...) {
         job->fail(std::current_exception());
       }
@@ -123,7 +139,7 @@ class Pool {
         std::lock_guard job_lock(ticket.job->mutex);
         ++ticket.job->running;
       }
-      ticket.job->work(ticket.worker, [] {});
+      ticket.job->work(ticket.worker, false);
       std::lock_guard job_lock(ticket.job->mutex);
       if (--ticket.job->running == 0) ticket.job->finished.notify_all();
     }
@@ -162,6 +178,12 @@ void parallel_for(int64_t n, int64_t grain, int n_threads, const std::function<v
   job->body = &body;
   const int64_t chunks = (n + job->grain - 1) / job->grain;
   pool().run(job, static_cast<int>(std::clamp<int64_t>(n_threads, 1, chunks)));
+}
+
+void poll_interrupt() {
+  for (const Frame* frame = innermost; frame != nullptr; frame = frame->outer)
+    if (frame->job->stop) throw Stopped{};
+  if (innermost != nullptr && innermost->is_caller) check_now_and_then();
 }
 
 void set_interrupt_check(void (*check)()) { interrupt_check = check; }

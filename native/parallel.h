@@ -12,6 +12,9 @@ namespace labelwood {
 void parallel_for(int64_t n, int64_t grain, int n_threads,
                   const std::function<void(int64_t begin, int64_t end, int worker)>& body);
 
+// For a body that works long on one chunk: throws where the loop is to end. Outside of a loop it does nothing.
+void poll_interrupt();
+
 // Called now and then on the thread that entered parallel_for; may throw to stop the loop (Ctrl-C).
 void set_interrupt_check(void (*check)());
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "parallel.h"
@@ -41,6 +42,7 @@ class Query {
 uint64_t below(int bit) { return (uint64_t{1} << bit) - 1; }
 
 // Adds the row's inner products with a segment's siblings to `sums`.
+template <class Stored>
 void add_products(const BlocksView& b, int32_t segment, const Query& query, float* sums) {
   const int64_t tops = tops_for(b.n_features);
   const uint64_t* top_bits = b.top_bits.data() + segment * tops;
@@ -49,7 +51,7 @@ void add_products(const BlocksView& b, int32_t segment, const Query& query, floa
   const uint32_t* word_ranks = b.word_ranks.data() + b.word_ptr[segment];
   const uint32_t* starts = b.row_starts.data() + b.row_ptr[segment];
   const uint8_t* columns = b.columns.data() + b.entry_ptr[segment];
-  const float* values = b.values.data() + b.entry_ptr[segment];
+  const Stored* values = static_cast<const Stored*>(b.values) + b.entry_ptr[segment];
   for (const Query::Word& q : query.words()) {
     const uint64_t top = top_bits[q.word / 64];
     const int place = static_cast<int>(q.word % 64);
@@ -60,7 +62,7 @@ void add_products(const BlocksView& b, int32_t segment, const Query& query, floa
       const int bit = std::countr_zero(hits);
       const uint32_t row = word_ranks[word] + static_cast<uint32_t>(std::popcount(present & below(bit)));
       const float x = query.value(q.first + static_cast<size_t>(std::popcount(q.bits & below(bit))));
-      for (uint32_t e = starts[row]; e < starts[row + 1]; ++e) sums[columns[e]] += x * values[e];
+      for (uint32_t e = starts[row]; e < starts[row + 1]; ++e) sums[columns[e]] += x * from_stored(values[e]);
     }
   }
 }
@@ -88,7 +90,12 @@ bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b
 // One row's search; its space is used again for the next.
 class RowSearch {
  public:
-  RowSearch(const SearchTree& model, const SearchOptions& options) : m_(model), o_(options), best_(options.k) {}
+  RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes)
+      : m_(model),
+        o_(options),
+        open_nodes_(open_nodes),
+        floor_(options.min_score > 0 ? std::log(options.min_score) : -std::numeric_limits<float>::infinity()),
+        best_(options.k) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values);
@@ -106,11 +113,11 @@ class RowSearch {
       std::pop_heap(heap_.begin(), heap_.end(), opens_after);
       const Candidate next = heap_.back();
       heap_.pop_back();
-      if (best_.full() && next.score < best_.worst().score) break;
+      if (is_too_low(next.score)) break;
       if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
       if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
       open(next, [&](const Candidate& child) {
-        if (best_.full() && child.score < best_.worst().score) return;
+        if (is_too_low(child.score)) return;
         heap_.push_back(child);
         std::push_heap(heap_.begin(), heap_.end(), opens_after);
       });
@@ -131,26 +138,50 @@ class RowSearch {
     }
   }
 
+  // Whether nothing below a node with this score can be an answer.
+  bool is_too_low(float score) const { return score < floor_ || (best_.full() && score < best_.worst().score); }
+
   template <class Push>
   void open(const Candidate& parent, Push push) {
     const int32_t n = m_.tree.n_siblings(parent.node);
-    const int64_t first = m_.blocks.sibling_ptr[parent.node];
-    sums_.assign(m_.blocks.biases.begin() + first, m_.blocks.biases.begin() + first + n);
-    const int32_t segment = m_.blocks.segment_ptr[parent.node];
-    for (int32_t s = 0; s * kSegment < n; ++s) add_products(m_.blocks, segment + s, query_, sums_.data() + s * kSegment);
+    score_siblings(parent.node, n);
     ++counts.nodes;
     counts.siblings += n;
     const bool leaf = m_.tree.is_leaf(parent.node);
     const auto labels = m_.tree.labels_of(parent.node);
     for (int32_t i = 0; i < n; ++i) {
       const float score = parent.score + log_transformed(sums_[i], o_.transform);
-      if (leaf) best_.offer(score, labels[i]);
-      else push({score, parent.depth + 1, m_.tree.child_ptr[parent.node] + i});
+      if (leaf) {
+        if (score >= floor_ && (o_.allowed.empty() || o_.allowed[labels[i]])) best_.offer(score, labels[i]);
+      } else {
+        const int32_t child = m_.tree.child_ptr[parent.node] + i;
+        if (open_nodes_.empty() || open_nodes_[child]) push({score, parent.depth + 1, child});
+      }
     }
+  }
+
+  void score_siblings(int32_t node, int32_t n) {
+    const BlocksView& b = m_.blocks;
+    sums_.assign(n, 0.0f);
+    for (int32_t s = 0; s * kSegment < n; ++s) {
+      const int32_t segment = b.segment_ptr[node] + s;
+      float* sums = sums_.data() + s * kSegment;
+      switch (b.precision) {
+        case Precision::kFloat32: add_products<float>(b, segment, query_, sums); break;
+        case Precision::kFloat16: add_products<uint16_t>(b, segment, query_, sums); break;
+        case Precision::kInt8: add_products<int8_t>(b, segment, query_, sums); break;
+      }
+    }
+    const int64_t first = b.sibling_ptr[node];
+    if (b.precision == Precision::kInt8)
+      for (int32_t i = 0; i < n; ++i) sums_[i] *= b.scales[first + i];
+    for (int32_t i = 0; i < n; ++i) sums_[i] += b.biases[first + i];
   }
 
   const SearchTree& m_;
   const SearchOptions& o_;
+  const std::span<const uint8_t> open_nodes_;
+  const float floor_;
   TopK<float> best_;
   Query query_;
   std::vector<float> sums_;
@@ -158,14 +189,26 @@ class RowSearch {
   std::vector<int64_t> opened_;
 };
 
+// Which nodes have an allowed label below them.
+std::vector<uint8_t> nodes_to_open(const TreeView& tree, std::span<const uint8_t> allowed) {
+  if (allowed.empty()) return {};
+  std::vector<uint8_t> open(tree.n_nodes());
+  for (int32_t node = tree.n_nodes() - 1; node >= 0; --node) {
+    for (int32_t label : tree.labels_of(node)) open[node] |= allowed[label];
+    for (int32_t child = tree.child_ptr[node]; child < tree.child_ptr[node + 1]; ++child) open[node] |= open[child];
+  }
+  return open;
+}
+
 }  // namespace
 
 Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts) {
   constexpr int64_t kRowsAtOnce = 64;
   Answers out(X.n_rows(), options.k);
   std::atomic<int64_t> nodes{0}, siblings{0};
+  const std::vector<uint8_t> open_nodes = nodes_to_open(model.tree, options.allowed);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
-    RowSearch row_search(model, options);
+    RowSearch row_search(model, options, open_nodes);
     for (int64_t row = begin; row < end; ++row) {
       row_search.run(X.row(row), X.row_values(row));
       out.put(row, row_search.best());

@@ -1,6 +1,7 @@
 // Finds the best labels of rows in a tree of linear classifiers.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "answers.h"
 #include "blocks.h"
@@ -16,6 +17,8 @@ struct SearchOptions {
   int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
   Transform transform = Transform::kL3Hinge;
   bool best_first = true;  // else level by level; the answers are the same
+  float min_score = 0;     // labels that score less are no answers
+  std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
 };
 
 struct SearchTree {

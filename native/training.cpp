@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -42,6 +43,7 @@ struct NodeProblem {
   std::vector<int64_t> row_ptr;
   std::vector<int32_t> local;
   std::vector<float> values, squares;
+  std::vector<float> row_weights;  // empty: all the same
   std::vector<int64_t> positive_ptr;
   std::vector<int32_t> positives;  // rows of each sibling
   int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
@@ -50,8 +52,9 @@ struct NodeProblem {
 // Gathers nodes' problems; its tables are as long as the data has rows and features and are cleared after use.
 class Gatherer {
  public:
-  Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below)
-      : X_(X), members_(members), tree_(tree), below_(below), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
+  Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
+           std::span<const float> row_weights)
+      : X_(X), members_(members), tree_(tree), below_(below), row_weights_(row_weights), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
 
   NodeProblem gather(int32_t node) {
     NodeProblem p;
@@ -120,6 +123,7 @@ class Gatherer {
         square += static_cast<double>(v) * v;
       }
       p.squares.push_back(static_cast<float>(square));
+      if (!row_weights_.empty()) p.row_weights.push_back(row_weights_[row]);
     }
   }
 
@@ -127,6 +131,7 @@ class Gatherer {
   const CsrView& members_;
   const TreeView& tree_;
   const SubtreeLabels& below_;
+  const std::span<const float> row_weights_;
   std::vector<int32_t> rows_, row_number_, feature_number_;
 };
 
@@ -164,7 +169,7 @@ class GroupSolver {
         .values = p.values.data(),
         .squares = p.squares.data(),
         .positives = masks_.data(),
-        .row_weights = nullptr,
+        .row_weights = p.row_weights.empty() ? nullptr : p.row_weights.data(),
         .n_lanes = static_cast<int>(siblings.size()),
         .bias = options.bias,
         .cost_positive = options.cost * options.positive_weight,
@@ -176,17 +181,19 @@ class GroupSolver {
     float* weights = weights_.of_size(p.features.size());
     alignas(64) float biases[kLanes];
     simd::kernels().solve_squared_hinge(problem, {alphas_.of_size(p.n_rows()), order_.data()}, weights, biases);
-    return kept(weights, biases, static_cast<int32_t>(p.features.size()), static_cast<int>(siblings.size()), options.threshold);
+    return kept(weights, biases, static_cast<int32_t>(p.features.size()), static_cast<int>(siblings.size()), options);
   }
 
  private:
-  static GroupResult kept(const float* weights, const float* biases, int32_t n_features, int n_lanes, float threshold) {
+  GroupResult kept(const float* weights, const float* biases, int32_t n_features, int n_lanes, const TrainingOptions& options) {
     GroupResult out;
     std::copy(biases, biases + kLanes, out.biases);
+    float least[kLanes];
+    for (int lane = 0; lane < n_lanes; ++lane) least[lane] = least_weight(weights + lane, n_features, options);
     for (int32_t f = 0; f < n_features; ++f)
       for (int lane = 0; lane < n_lanes; ++lane) {
         const float w = weights[f * int64_t{kLanes} + lane];
-        if (std::abs(w) < threshold || w == 0) continue;
+        if (std::abs(w) < least[lane] || w == 0) continue;
         out.features.push_back(f);
         out.lanes.push_back(static_cast<uint8_t>(lane));
         out.values.push_back(w);
@@ -194,9 +201,20 @@ class GroupSolver {
     return out;
   }
 
+  // The size from which on a lane's weights are kept.
+  float least_weight(const float* lane, int32_t n_features, const TrainingOptions& options) {
+    if (options.max_weights <= 0 || n_features <= options.max_weights) return options.threshold;
+    sizes_.resize(n_features);
+    for (int32_t f = 0; f < n_features; ++f) sizes_[f] = std::abs(lane[f * int64_t{kLanes}]);
+    const auto last = sizes_.begin() + options.max_weights - 1;
+    std::nth_element(sizes_.begin(), last, sizes_.end(), std::greater<>());
+    return std::max(*last, options.threshold);
+  }
+
   LaneBuffer weights_, alphas_;
   std::vector<int32_t> order_;
   std::vector<uint16_t> masks_;
+  std::vector<float> sizes_;
 };
 
 // A node's segments and biases, ready to be packed.
@@ -239,53 +257,87 @@ NodeResult assembled(const NodeProblem& p, std::span<const int32_t> order, const
   return out;
 }
 
-}  // namespace
+class Trainer {
+ public:
+  Trainer(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
+          Progress& progress)
+      : X_(X), members_(members), tree_(tree), below_(tree), options_(options), n_threads_(std::max(n_threads, 1)),
+        progress_(progress), work_(tree.n_nodes()), results_(tree.n_nodes()), gatherers_(n_threads_), solvers_(n_threads_) {}
 
-Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads) {
-  const SubtreeLabels below(tree);
-  const int32_t n_nodes = tree.n_nodes();
-  std::vector<int64_t> work(n_nodes);
-  for (int32_t node = 0; node < n_nodes; ++node) {
-    int64_t rows = 0;
-    for (int32_t label : below.of(node)) rows += static_cast<int64_t>(members.row(label).size());
-    work[node] = rows * ((tree.n_siblings(node) + kLanes - 1) / kLanes);
+  // The few large nodes come one after the other, with all threads on their groups; then the many small ones side by
+  // side. So no more than one large node's rows are copied at a time.
+  Blocks run() {
+    const std::vector<int32_t> largest = by_work();
+    const int64_t total = progress_.total;
+    int32_t n_large = 0;
+    while (n_threads_ > 1 && n_large < tree_.n_nodes() && work_[largest[n_large]] * 4 * n_threads_ > total) ++n_large;
+    for (int32_t i = 0; i < n_large; ++i) solve(largest[i], 0, n_threads_);
+    parallel_for(tree_.n_nodes() - n_large, 1, n_threads_,
+                 [&](int64_t i, int64_t, int worker) { solve(largest[n_large + i], worker, 1); });
+    return packed();
   }
-  std::vector<int32_t> largest(n_nodes);
-  std::iota(largest.begin(), largest.end(), 0);
-  std::stable_sort(largest.begin(), largest.end(), [&](int32_t a, int32_t b) { return work[a] > work[b]; });
-  const int64_t total = std::accumulate(work.begin(), work.end(), int64_t{0});
 
-  std::vector<NodeResult> results(n_nodes);
-  std::vector<std::unique_ptr<Gatherer>> gatherers(std::max(n_threads, 1));
-  std::vector<GroupSolver> solvers(std::max(n_threads, 1));
-  const auto solve_node = [&](int32_t node, int worker, int inner_threads) {
-    if (!gatherers[worker]) gatherers[worker] = std::make_unique<Gatherer>(X, members, tree, below);
-    const NodeProblem p = gatherers[worker]->gather(node);
+ private:
+  // The nodes, those with the most work first.
+  std::vector<int32_t> by_work() {
+    for (int32_t node = 0; node < tree_.n_nodes(); ++node) {
+      int64_t rows = 0;
+      for (int32_t label : below_.of(node)) rows += static_cast<int64_t>(members_.row(label).size());
+      work_[node] = rows * ((tree_.n_siblings(node) + kLanes - 1) / kLanes);
+    }
+    progress_.total = std::accumulate(work_.begin(), work_.end(), int64_t{0});
+    std::vector<int32_t> nodes(tree_.n_nodes());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    std::stable_sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return work_[a] > work_[b]; });
+    return nodes;
+  }
+
+  void solve(int32_t node, int worker, int inner_threads) {
+    if (!gatherers_[worker])
+      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_.row_weights);
+    const NodeProblem p = gatherers_[worker]->gather(node);
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
-    const uint64_t node_seed = Random(options.seed, static_cast<uint64_t>(node)).next();
+    const uint64_t node_seed = Random(options_.seed, static_cast<uint64_t>(node)).next();
     parallel_for(static_cast<int64_t>(groups.size()), 1, inner_threads, [&](int64_t g, int64_t, int inner) {
       const auto siblings = std::span(order).subspan(g * kLanes, std::min<size_t>(kLanes, order.size() - g * kLanes));
-      GroupSolver& solver = solvers[inner_threads > 1 ? inner : worker];
-      groups[g] = solver.solve(p, siblings, options, Random(node_seed, static_cast<uint64_t>(g)).next());
+      GroupSolver& solver = solvers_[inner_threads > 1 ? inner : worker];
+      groups[g] = solver.solve(p, siblings, options_, Random(node_seed, static_cast<uint64_t>(g)).next());
+      progress_.done += work_[node] / static_cast<int64_t>(groups.size());
     });
-    results[node] = assembled(p, order, groups);
-  };
-  // The few large nodes one after the other with all threads on their groups, the many small ones side by side.
-  int32_t n_large = 0;
-  while (n_threads > 1 && n_large < n_nodes && work[largest[n_large]] * 4 * n_threads > total) ++n_large;
-  for (int32_t i = 0; i < n_large; ++i) solve_node(largest[i], 0, n_threads);
-  parallel_for(n_nodes - n_large, 1, n_threads, [&](int64_t i, int64_t, int worker) { solve_node(largest[n_large + i], worker, 1); });
-
-  Blocks blocks;
-  for (NodeResult& result : results) {
-    for (const SegmentEntries& segment : result.segments) pack(segment, X.n_cols, blocks);
-    blocks.biases.insert(blocks.biases.end(), result.biases.begin(), result.biases.end());
-    blocks.sibling_ptr.push_back(static_cast<int64_t>(blocks.biases.size()));
-    blocks.segment_ptr.push_back(static_cast<int32_t>(blocks.word_ptr.size()) - 1);
-    result = {};
+    results_[node] = assembled(p, order, groups);
   }
-  return blocks;
+
+  Blocks packed() {
+    Blocks blocks;
+    for (NodeResult& result : results_) {
+      for (const SegmentEntries& segment : result.segments) pack(segment, X_.n_cols, blocks);
+      blocks.biases.insert(blocks.biases.end(), result.biases.begin(), result.biases.end());
+      blocks.sibling_ptr.push_back(static_cast<int64_t>(blocks.biases.size()));
+      blocks.segment_ptr.push_back(static_cast<int32_t>(blocks.word_ptr.size()) - 1);
+      result = {};
+    }
+    return blocks;
+  }
+
+  const CsrView& X_;
+  const CsrView& members_;
+  const TreeView& tree_;
+  const SubtreeLabels below_;
+  const TrainingOptions& options_;
+  const int n_threads_;
+  Progress& progress_;
+  std::vector<int64_t> work_;
+  std::vector<NodeResult> results_;
+  std::vector<std::unique_ptr<Gatherer>> gatherers_;
+  std::vector<GroupSolver> solvers_;
+};
+
+}  // namespace
+
+Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
+             Progress& progress) {
+  return Trainer(X, members, tree, options, n_threads, progress).run();
 }
 
 }  // namespace labelwood

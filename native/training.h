@@ -1,5 +1,8 @@
 // Trains the classifiers of all nodes of a tree.
 #pragma once
+#include <atomic>
+#include <span>
+
 #include "blocks.h"
 #include "sparse.h"
 #include "tree.h"
@@ -13,11 +16,19 @@ struct TrainingOptions {
   float tolerance = 0.1f;
   int max_iterations = 20;
   float threshold = 0.1f;      // weights smaller than this are dropped
+  int64_t max_weights = 0;     // of the others, so many of the largest of each classifier are kept; 0: all
   uint64_t seed = 0;
+  std::span<const float> row_weights;  // how much each row's loss weighs; empty: all the same
+};
+
+// How far a training is; may be read while it runs.
+struct Progress {
+  std::atomic<int64_t> done{0}, total{0};
 };
 
 // `members` is labels × rows. A node's classifiers see the rows that have a label below it; a row is a positive of each
 // sibling that its labels are below of.
-Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads);
+Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
+             Progress& progress);
 
 }  // namespace labelwood

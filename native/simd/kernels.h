@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace labelwood {
+void poll_interrupt();  // of parallel.h, whose includes must not come here
+}
+
 namespace labelwood::simd {
 
 constexpr int kLanes = 16;

@@ -81,3 +81,29 @@ TEST(the_interrupt_check_stops_a_long_loop) {
   labelwood::set_interrupt_check(nullptr);
   CHECK(chunks < 1000);
 }
+
+TEST(a_long_chunk_can_be_interrupted_from_within) {
+  labelwood::set_interrupt_check(interrupt);
+  int turns = 0;
+  CHECK_THROWS(parallel_for(1, 1, 1, [&](int64_t, int64_t, int) {
+                 for (; turns < 10000; ++turns) {
+                   std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                   labelwood::poll_interrupt();
+                 }
+               }), Interrupted);
+  labelwood::set_interrupt_check(nullptr);
+  CHECK(turns < 1000);
+}
+
+TEST(a_failure_ends_loops_inside_other_workers_chunks) {
+  std::atomic<int> turns{0};
+  CHECK_THROWS(parallel_for(2, 1, 2, [&](int64_t begin, int64_t, int) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                 if (begin == 1) throw std::out_of_range("here");
+                 parallel_for(1000, 1, 1, [&](int64_t, int64_t, int) {
+                   ++turns;
+                   std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                 });
+               }), std::out_of_range);
+  CHECK(turns < 1000);
+}

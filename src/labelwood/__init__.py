@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labelwood.labels import LabelIndex
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
+    from labelwood.models.one_vs_rest import OneVsRest
     from labelwood.models.text import TextClassifier
     from labelwood.models.tree import TreeClassifier
 
@@ -33,6 +34,7 @@ _HOME = {
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.base",
+    "OneVsRest": "labelwood.models.one_vs_rest",
     "TextClassifier": "labelwood.models.text",
     "TreeClassifier": "labelwood.models.tree",
     "TextVectorizer": "labelwood.features",
@@ -51,6 +53,7 @@ __all__ = [
     "LabelIndex",
     "LabelwoodError",
     "Model",
+    "OneVsRest",
     "TextClassifier",
     "TextVectorizer",
     "TopK",

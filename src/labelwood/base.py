@@ -81,6 +81,40 @@ class TopK:
         return sparse.csr_array((self.scores[real], self.ids[real], indptr), shape=(len(self), n_labels))
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What can be an answer.
+
+    Example:
+        >>> Limits.of(4, include=[1, 2], exclude=[2]).allowed
+        array([0, 1, 0, 0], dtype=uint8)
+    """
+
+    allowed: NDArray[np.uint8]  # one a label; empty: all
+    min_score: float = -np.inf
+
+    @classmethod
+    def of(cls, n_labels: int, include: Any = None, exclude: Any = None, min_score: float | None = None) -> Limits:
+        """Limits from lists of label ids; an id that is not one of `n_labels` is an error."""
+        lowest = -np.inf if min_score is None else float(min_score)
+        if np.isnan(lowest):
+            raise ParameterError("min_score is not a number; leave it out to have no limit")
+        if include is None and exclude is None:
+            return cls(np.empty(0, np.uint8), lowest)
+        allowed = np.full(n_labels, include is None, np.uint8)
+        for ids, value in ((include, 1), (exclude, 0)):
+            if ids is not None:
+                allowed[_label_ids(ids, n_labels)] = value
+        return cls(allowed, lowest)
+
+
+def _label_ids(ids: Any, n_labels: int) -> NDArray[np.int64]:
+    array = np.asarray(list(ids) if not isinstance(ids, np.ndarray) else ids)
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n_labels):
+        raise ParameterError(f"include and exclude take label ids from 0 to {n_labels - 1}")
+    return array.astype(np.int64)
+
+
 class Params:
     """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.
 
@@ -177,10 +211,17 @@ class Model(Params, ABC):
             raise
         return self
 
-    def predict_topk(self, X: Any, k: int = 5) -> TopK:
-        """The `k` best labels of each row, best first."""
+    def predict_topk(
+        self, X: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+    ) -> TopK:
+        """The `k` best labels of each row, best first.
+
+        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
+        than `min_score`.
+        """
         self.check_fitted()
         k = check_k(k)
+        limits = Limits.of(self.n_labels_, include, exclude, min_score)
         features = as_features(X)
         n_features = shape_of(features)[1]
         if n_features != self.n_features_in_:
@@ -188,7 +229,8 @@ class Model(Params, ABC):
                 f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input: make them as for training"
             )
-        return _padded(self._topk(features, min(k, self.n_labels_)), k)
+        top = self._topk(features, min(k, self.n_labels_), limits)
+        return _padded(top, k)
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.
@@ -258,8 +300,8 @@ class Model(Params, ABC):
         """Learns from checked input. `n_features_in_` and `n_labels_` are set."""
 
     @abstractmethod
-    def _topk(self, X: Features, k: int) -> TopK:
-        """Answers for checked input; k is at most `n_labels_`."""
+    def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
+        """Answers for checked input within `limits`; k is at most `n_labels_`."""
 
     @abstractmethod
     def _arrays(self) -> Mapping[str, NDArray[Any]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MODELS = {
     "centroid": "labelwood.models.centroid:CentroidClassifier",
     "tree": "labelwood.models.tree:TreeClassifier",
+    "one-vs-rest": "labelwood.models.one_vs_rest:OneVsRest",
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.base import Features, Model, Threads, TopK
+from labelwood.base import Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse, from_scipy, thread_count
 from labelwood.labels.representations import label_vectors
@@ -44,13 +44,13 @@ class CentroidClassifier(Model):
         # Sparse vectors are kept by feature, so that a row visits only the labels that share its features.
         self.weights_: Sparse | Floats = from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
 
-    def _topk(self, X: Features, k: int) -> TopK:
+    def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         if isinstance(X, Sparse) != isinstance(self.weights_, Sparse):
             X = _like(self.weights_, X)
-        threads = thread_count(self.n_threads)
+        how = (k, limits.allowed, limits.min_score, thread_count(self.n_threads))
         if isinstance(X, Sparse):
-            return TopK(*_native.sparse_centroid_topk(*X, *self.weights_, k, threads))
-        return TopK(*_native.dense_centroid_topk(X, self.weights_, k, threads))
+            return TopK(*_native.sparse_centroid_topk(*X, *self.weights_, *how))
+        return TopK(*_native.dense_centroid_topk(X, self.weights_, *how))
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         if isinstance(self.weights_, Sparse):

@@ -31,8 +31,11 @@ class LabelTree:
     label_ptr: NDArray[np.int64]
     labels: NDArray[np.int32]
     n_labels: int
+    verify: bool = True  # off only for arrays that were checked before, or come from our own builders
 
     def __post_init__(self) -> None:
+        if not self.verify:
+            return
         n_nodes = len(self.child_ptr) - 1
         if n_nodes < 1 or len(self.label_ptr) != n_nodes + 1:
             raise _unsound("its arrays have different numbers of nodes")
@@ -64,7 +67,7 @@ class LabelTree:
             raise _unsound("a leaf holds a label twice")
 
     @classmethod
-    def from_arrays(cls, arrays: tuple[NDArray[Any], ...], n_labels: int) -> LabelTree:
+    def from_arrays(cls, arrays: tuple[NDArray[Any], ...], n_labels: int, *, verify: bool = True) -> LabelTree:
         """A tree from its three arrays, as native code returns them.
 
         Example:
@@ -73,7 +76,7 @@ class LabelTree:
             3
         """
         child_ptr, label_ptr, labels = arrays
-        return cls(child_ptr, label_ptr, labels, n_labels)
+        return cls(child_ptr, label_ptr, labels, n_labels, verify)
 
     @classmethod
     def from_nested(cls, nested: Any, n_labels: int | None = None) -> LabelTree:

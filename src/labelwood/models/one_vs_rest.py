@@ -1,0 +1,65 @@
+"""One classifier a label, trained on all rows: the same engine with a single leaf."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from labelwood.base import Threads
+from labelwood.inputs import Sparse
+from labelwood.models.tree import Positive, TreeClassifier
+from labelwood.search.tree import Link, Precision
+from labelwood.trees import LabelTree
+
+
+class OneVsRest(TreeClassifier):
+    """A linear classifier for every label, each trained on all rows. Accurate; its time grows with rows × labels.
+
+    The parameters are those of `TreeClassifier` that do not concern a tree.
+
+    Example:
+        >>> OneVsRest().fit(np.eye(3), np.eye(3)).predict_topk(np.eye(3), k=1).ids.ravel().tolist()
+        [0, 1, 2]
+    """
+
+    kind: ClassVar[str] = "one-vs-rest"
+
+    def __init__(
+        self,
+        *,
+        cost: Positive = 1.0,
+        positive_weight: Positive = 1.0,
+        bias: Annotated[float, Ge(0)] = 1.0,
+        tolerance: Positive = 0.1,
+        max_passes: Annotated[int, Ge(1)] = 20,
+        threshold: Annotated[float, Ge(0)] = 0.1,
+        max_weights: Annotated[int, Ge(1)] | None = None,
+        precision: Precision = "float16",
+        link: Link = "l3-hinge",
+        seed: Annotated[int, Ge(0)] = 0,
+        verbose: bool = False,
+        n_threads: Threads = None,
+    ) -> None:
+        super().__init__(
+            beam=None,
+            cost=cost,
+            positive_weight=positive_weight,
+            bias=bias,
+            tolerance=tolerance,
+            max_passes=max_passes,
+            threshold=threshold,
+            max_weights=max_weights,
+            precision=precision,
+            link=link,
+            seed=seed,
+            verbose=verbose,
+            n_threads=n_threads,
+        )
+
+    def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:
+        frequencies = np.bincount(Y.indices, minlength=Y.n_cols)
+        # Labels with as many rows are solved together, as they need about as many passes.
+        order = np.argsort(-frequencies, kind="stable").astype(np.int32)
+        return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), order, Y.n_cols)]

@@ -1,0 +1,151 @@
+"""A label tree with its classifiers, as it is searched, saved and mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood import _native
+from labelwood.base import Limits, TopK
+from labelwood.errors import LabelwoodError, ModelError
+from labelwood.inputs import Sparse
+from labelwood.trees.tree import LabelTree
+
+Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
+Precision: TypeAlias = Literal["float32", "float16", "int8"]
+
+LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
+_STORED = {"float32": np.float32, "float16": np.uint16, "int8": np.int8}
+_TREE = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
+# The arrays of native/blocks.h, in the order native code takes them; the weights' type is the precision's.
+_BLOCKS = {
+    "sibling_ptr": np.int64,
+    "segment_ptr": np.int32,
+    "top_bits": np.uint64,
+    "top_ranks": np.uint32,
+    "word_ptr": np.int64,
+    "word_bits": np.uint64,
+    "word_ranks": np.uint32,
+    "row_ptr": np.int64,
+    "row_starts": np.uint32,
+    "entry_ptr": np.int64,
+    "columns": np.uint8,
+    "values": np.float32,
+    "biases": np.float32,
+    "scales": np.float32,
+}
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How much a search looked at, summed over rows: nodes opened, and children and labels scored."""
+
+    nodes: int
+    siblings: int
+
+
+class TrainedTree:
+    """A `LabelTree` and the classifiers of its nodes.
+
+    Example:
+        >>> import labelwood as lw
+        >>> model = lw.TreeClassifier(arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
+        >>> model.trees_[0].tree.n_labels
+        4
+    """
+
+    def __init__(self, tree: LabelTree, blocks: tuple[NDArray[Any], ...], n_features: int) -> None:
+        self.tree = tree
+        self.blocks = blocks
+        self.n_features = n_features
+
+    @cached_property
+    def _native(self) -> Any:
+        shape = tuple(self.tree.arrays().values())
+        return _native.TreeModel(shape, self.blocks, self.n_features, self.tree.n_labels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
+    def topk(
+        self,
+        rows: Sparse,
+        k: int,
+        *,
+        beam: int | None,
+        link: str,
+        limits: Limits,
+        n_threads: int,
+        best_first: bool = True,
+    ) -> tuple[TopK, Looks]:
+        """The best labels of rows. Best-first and level by level give the same answers; the former looks at less."""
+        lowest = max(0.0, limits.min_score)  # scores are above zero anyway
+        ids, scores, nodes, siblings = self._native.topk(
+            *rows, k, beam or 0, LINKS[link], best_first, lowest, limits.allowed, n_threads
+        )
+        return TopK(ids, scores), Looks(nodes, siblings)
+
+    def stored(self, precision: str) -> TrainedTree:
+        """The same tree with float32 weights stored in fewer bits."""
+        blocks = dict(zip(_BLOCKS, self.blocks, strict=True))
+        values = blocks["values"]
+        if precision == "float16":
+            limit = np.float32(np.finfo(np.float16).max)
+            blocks["values"] = np.clip(values, -limit, limit).astype(np.float16).view(np.uint16)
+        elif precision == "int8":
+            siblings = _sibling_of_entry(blocks)
+            largest = np.zeros(len(blocks["biases"]), np.float32)
+            np.maximum.at(largest, siblings, np.abs(values))
+            scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
+            blocks["values"] = np.rint(values / scales[siblings]).astype(np.int8)
+            blocks["scales"] = scales
+        return TrainedTree(self.tree, tuple(blocks.values()), self.n_features)
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """All arrays by name, for the store."""
+        return {**self.tree.arrays(), **dict(zip(_BLOCKS, self.blocks, strict=True))}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], precision: str, n_features: int, n_labels: int, *, verify: bool
+    ) -> TrainedTree:
+        """The reverse of `arrays`; with `verify`, every index is checked that native code relies on."""
+        types: dict[str, Any] = {**_TREE, **_BLOCKS, "values": _STORED[precision]}
+        for name, dtype in types.items():
+            if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
+                raise ModelError(f"the tree's array {name!r} is missing or of another type: save the model again")
+        try:
+            tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
+            trained = cls(tree, tuple(arrays[name] for name in _BLOCKS), n_features)
+            if verify:
+                trained._native.check()
+        except LabelwoodError as e:
+            raise ModelError(str(e)) from None
+        return trained
+
+
+def train_tree(
+    rows: Sparse,
+    members: tuple[NDArray[np.int64], NDArray[np.int32]],
+    n_rows: int,
+    tree: LabelTree,
+    *options: Any,
+) -> TrainedTree:
+    """Trains the classifiers of a tree; `options` are those of native `train_tree`."""
+    blocks = _native.train_tree(*rows, *members, n_rows, tuple(tree.arrays().values()), *options)
+    return TrainedTree(tree, (*blocks, np.empty(0, np.float32)), rows.n_cols)
+
+
+def _sibling_of_entry(blocks: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """Which of all siblings each weight belongs to."""
+    n_segments = len(blocks["word_ptr"]) - 1
+    node_of_segment = np.repeat(np.arange(len(blocks["segment_ptr"]) - 1), np.diff(blocks["segment_ptr"]))
+    place = np.arange(n_segments) - blocks["segment_ptr"][node_of_segment]
+    first = blocks["sibling_ptr"][node_of_segment] + 256 * place
+    per_entry: NDArray[np.int64] = np.repeat(first, np.diff(blocks["entry_ptr"])) + blocks["columns"]
+    return per_entry
