@@ -36,7 +36,7 @@ void check_segment(const BlocksView& b, size_t segment, int32_t width) {
   const auto starts = b.row_starts.subspan(b.row_ptr[segment], rows + 1);
   const int64_t n_entries = b.entry_ptr[segment + 1] - b.entry_ptr[segment];
   for (int64_t r = 0; r < rows; ++r) require(starts[r] <= starts[r + 1], "a row ends before it begins");
-  require(starts[rows] == n_entries, "rows and entries differ in number");
+  require(starts[0] == 0 && starts[rows] == n_entries, "rows and entries differ in number");
   for (uint8_t column : b.columns.subspan(b.entry_ptr[segment], n_entries)) require(column < width, "a column is out of range");
 }
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import Limits, TopK
@@ -20,6 +21,8 @@ Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
+_SEGMENT = 256  # siblings that share one bitmap; of native/blocks.h
+_WORD = 64
 _STORED = {"float32": np.float32, "float16": np.uint16, "int8": np.int8}
 _TREE = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
 # The arrays of native/blocks.h, in the order native code takes them; the weights' type is the precision's.
@@ -90,6 +93,33 @@ class TrainedTree:
         )
         return TopK(ids, scores), Looks(nodes, siblings)
 
+    def block(self, node: int) -> tuple[Any, NDArray[np.float32]]:
+        """The weights (features × siblings, sparse) and biases of a node's classifiers.
+
+        Example:
+            >>> import labelwood as lw
+            >>> model = lw.OneVsRest(bias=0).fit(np.eye(2), np.eye(2))
+            >>> model.trees_[0].block(0)[0].toarray().round(1)
+            array([[ 0.7, -0.7],
+                   [-0.7,  0.7]], dtype=float32)
+        """
+        b = dict(zip(_BLOCKS, self.blocks, strict=True))
+        first, last = b["sibling_ptr"][node], b["sibling_ptr"][node + 1]
+        rows, columns, values = [], [], []
+        for place, segment in enumerate(range(b["segment_ptr"][node], b["segment_ptr"][node + 1])):
+            entries = slice(b["entry_ptr"][segment], b["entry_ptr"][segment + 1])
+            starts = b["row_starts"][b["row_ptr"][segment] : b["row_ptr"][segment + 1]]
+            lengths: NDArray[np.int64] = np.diff(starts.astype(np.int64))
+            rows.append(np.repeat(_features_of(b, segment, self.n_features), lengths))
+            columns.append(b["columns"][entries].astype(np.int64) + _SEGMENT * place)
+            values.append(_decoded(b["values"][entries]))
+        weights = np.concatenate(values)
+        siblings = np.concatenate(columns)
+        if len(b["scales"]):
+            weights = weights * b["scales"][first + siblings]
+        shape = (self.n_features, int(last - first))
+        return sparse.csr_array((weights, (np.concatenate(rows), siblings)), shape=shape), b["biases"][first:last]
+
     def stored(self, precision: str) -> TrainedTree:
         """The same tree with float32 weights stored in fewer bits."""
         blocks = dict(zip(_BLOCKS, self.blocks, strict=True))
@@ -141,11 +171,31 @@ def train_tree(
     return TrainedTree(tree, (*blocks, np.empty(0, np.float32)), rows.n_cols)
 
 
+def _decoded(values: NDArray[Any]) -> NDArray[np.float32]:
+    return (values.view(np.float16) if values.dtype == np.uint16 else values).astype(np.float32)
+
+
+def _features_of(blocks: Mapping[str, NDArray[Any]], segment: int, n_features: int) -> NDArray[np.int64]:
+    """The features that have a row in a segment, ascending."""
+    n_words = -(-n_features // _WORD)
+    tops = -(-n_words // _WORD)
+    top = blocks["top_bits"][segment * tops : (segment + 1) * tops]
+    words = np.flatnonzero(_bits(top))
+    own = blocks["word_bits"][blocks["word_ptr"][segment] : blocks["word_ptr"][segment + 1]]
+    place, bit = np.nonzero(_bits(own).reshape(-1, _WORD))
+    features: NDArray[np.int64] = words[place] * _WORD + bit
+    return features
+
+
+def _bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+
+
 def _sibling_of_entry(blocks: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Which of all siblings each weight belongs to."""
     n_segments = len(blocks["word_ptr"]) - 1
     node_of_segment = np.repeat(np.arange(len(blocks["segment_ptr"]) - 1), np.diff(blocks["segment_ptr"]))
     place = np.arange(n_segments) - blocks["segment_ptr"][node_of_segment]
-    first = blocks["sibling_ptr"][node_of_segment] + 256 * place
+    first = blocks["sibling_ptr"][node_of_segment] + _SEGMENT * place
     per_entry: NDArray[np.int64] = np.repeat(first, np.diff(blocks["entry_ptr"])) + blocks["columns"]
     return per_entry

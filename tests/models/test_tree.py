@@ -1,0 +1,144 @@
+"""Training of TreeClassifier and OneVsRest."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.contract.conftest import generated
+
+import labelwood as lw
+
+
+def gradient(X, y, w, b, *, cost=1.0, positive_weight=1.0):
+    """Of ½(|w|² + b²) + Σ C max(0, 1 − y(w·x + b))²; at the optimum it is zero."""
+    slack = np.maximum(0, 1 - y * (X @ w + b)) * np.where(y > 0, cost * positive_weight, cost)
+    return np.append(w - 2 * X.T @ (slack * y), b - 2 * (slack * y).sum())
+
+
+@pytest.mark.parametrize(("cost", "positive_weight"), [(1.0, 1.0), (0.3, 1.0), (2.0, 4.0)])
+def test_classifiers_minimise_the_squared_hinge(cost, positive_weight):
+    X, Y = generated(n_rows=120, n_features=30, n_labels=21)
+    model = lw.OneVsRest(
+        cost=cost,
+        positive_weight=positive_weight,
+        tolerance=1e-5,
+        max_passes=5000,
+        threshold=0,
+        precision="float32",
+    ).fit(X, Y)
+    weights, biases = model.trees_[0].block(0)
+    dense, marks = X.toarray().astype(np.float64), Y.toarray()
+    for place, label in enumerate(model.trees_[0].tree.labels):
+        y = np.where(marks[:, label] > 0, 1.0, -1.0)
+        w = weights[:, [place]].toarray().ravel().astype(np.float64)
+        assert abs(gradient(dense, y, w, float(biases[place]), cost=cost, positive_weight=positive_weight)).max() < 2e-3
+
+
+def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
+    X, Y = generated(n_rows=150, n_features=25, n_labels=12)
+    model = lw.TreeClassifier(
+        arity=3, max_leaf=4, tolerance=1e-5, max_passes=5000, threshold=0, precision="float32"
+    ).fit(X, Y)
+    tree = model.trees_[0].tree
+    dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
+    for node in range(1, tree.n_nodes):
+        labels = tree.labels[tree.label_ptr[node] : tree.label_ptr[node + 1]]
+        rows = marks[:, labels].any(axis=1)
+        weights, biases = model.trees_[0].block(node)
+        for place, label in enumerate(labels):
+            y = np.where(marks[rows, label], 1.0, -1.0)
+            w = weights[:, [place]].toarray().ravel().astype(np.float64)
+            assert abs(gradient(dense[rows], y, w, float(biases[place]))).max() < 2e-3
+
+
+def test_small_weights_are_dropped_and_the_largest_kept():
+    X, Y = generated()
+    assert (abs(lw.OneVsRest(threshold=0.3, precision="float32").fit(X, Y).trees_[0].block(0)[0].data) >= 0.3).all()
+    few = lw.OneVsRest(threshold=0, max_weights=5, precision="float32").fit(X, Y).trees_[0].block(0)[0].tocsc()
+    every = lw.OneVsRest(threshold=0, precision="float32").fit(X, Y).trees_[0].block(0)[0].tocsc()
+    for column in range(few.shape[1]):
+        kept = few[:, [column]].toarray().ravel()
+        assert (kept != 0).sum() == 5
+        whole = abs(every[:, [column]].toarray().ravel())
+        assert set(np.flatnonzero(kept)) == set(np.argsort(-whole)[:5])
+
+
+@pytest.mark.parametrize(("precision", "close"), [("float16", 1e-3), ("int8", 1e-2)])
+def test_fewer_bits_change_weights_little(precision, close):
+    X, Y = generated()
+    whole = lw.OneVsRest(precision="float32").fit(X, Y).trees_[0].block(0)[0].toarray()
+    short = lw.OneVsRest(precision=precision).fit(X, Y).trees_[0].block(0)[0].toarray()
+    assert abs(whole - short).max() <= close * abs(whole).max()
+
+
+def test_several_trees_are_averaged():
+    X, Y = generated()
+    three = lw.TreeClassifier(n_trees=3, arity=2, max_leaf=4, seed=5).fit(X, Y)
+    singles = [lw.TreeClassifier(arity=2, max_leaf=4, seed=5 + i).fit(X, Y).predict_topk(X, 40) for i in range(3)]
+    dense = np.mean([top.to_scipy(40).toarray() for top in singles], axis=0)
+    top = three.predict_topk(X, 3)
+    np.testing.assert_allclose(top.scores, np.sort(dense, axis=1)[:, ::-1][:, :3], atol=2e-2)
+
+
+def test_trees_beat_centroids_on_the_sample():
+    train, test = lw.data.sample()
+    scores = {
+        name: lw.TextClassifier(model=name).fit_dataset(train).evaluate(test, ks=(1, 5), metrics=("P",))
+        for name in ("centroid", "tree")
+    }
+    assert scores["tree"]["P@1"] > scores["centroid"]["P@1"] + 20
+    assert scores["tree"]["P@5"] > scores["centroid"]["P@5"] + 20
+
+
+def big_problem(rows=4000, features=3000, labels=600):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((rows, features), density=0.03, rng=rng, dtype=np.float32).tocsr()
+    Y = sparse.csr_array((sparse.random_array((rows, labels), density=0.01, rng=rng) != 0).astype(np.float32))
+    return X, Y
+
+
+def test_ctrl_c_stops_training_within_a_second():
+    X, Y = big_problem()
+    model = lw.OneVsRest(tolerance=1e-9, max_passes=100_000)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert time.monotonic() - start < 0.5 + 1.0 + 1.0  # the signal, the promise, and a busy machine
+    timer.join()
+    assert not hasattr(model, "n_labels_"), "an interrupted model is not fitted"
+
+
+def test_memory_does_not_grow_with_threads_times_features_times_labels():
+    code = """
+import sys, numpy as np, labelwood as lw
+from scipy import sparse
+rng = np.random.default_rng(0)
+X = sparse.random_array((5000, 60000), density=0.001, rng=rng, dtype=np.float32).tocsr()
+Y = sparse.csr_array((sparse.random_array((5000, 3000), density=0.001, rng=rng) != 0).astype(np.float32))
+lw.OneVsRest(n_threads=int(sys.argv[1]), max_passes=2).fit(X, Y)
+print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+"""
+    peaks = [
+        int(subprocess.run([sys.executable, "-c", code, n], capture_output=True, text=True, check=True).stdout)
+        for n in ("1", "8")
+    ]
+    # Eight threads may hold the weights of sixteen classifiers and the rows' multipliers each: 8 × (60,000 + 5,000) ×
+    # 64 bytes. All weights at once would be 60,000 × 3,000 × 4 bytes a thread.
+    assert peaks[1] - peaks[0] < 8 * 65_000 * 64 / 1024 * 2
+    assert peaks[1] < 60_000 * 3_000 * 4 / 1024
+
+
+def test_progress_is_shown_on_request(capsys):
+    X, Y = big_problem(1000, 500, 200)
+    lw.TreeClassifier(verbose=True).fit(X, Y)
+    assert "tree 1 of 1" in capsys.readouterr().err

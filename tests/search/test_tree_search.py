@@ -1,0 +1,159 @@
+"""Best-first search finds what beam search level by level finds, and exact search what brute force finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from labelwood import _native
+from labelwood.base import Limits
+from labelwood.inputs import as_labels, from_scipy
+from labelwood.labels.representations import members_of
+from labelwood.search.tree import TrainedTree, train_tree
+from labelwood.trees import LabelTree
+
+NO_LIMITS = Limits.of(1)
+EVERYTHING = np.empty(0, np.float32)
+
+
+def random_nested(rng, labels, depth=0):
+    """An unbalanced tree over the labels: leaves at any depth and of any size."""
+    if len(labels) <= 1 or depth > 5 or rng.random() < 0.25:
+        return [int(label) for label in labels]
+    cuts = np.sort(rng.integers(1, len(labels), rng.integers(1, 4)))
+    return [random_nested(rng, part, depth + 1) for part in np.split(labels, np.unique(cuts))]
+
+
+def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
+    """A trained random tree and rows; with `coarse` features, many scores tie or saturate at one."""
+    rng = np.random.default_rng(seed)
+    tree = LabelTree.from_nested(random_nested(rng, rng.permutation(n_labels)), n_labels)
+    X = rng.random((60, 20)) * (rng.random((60, 20)) < 0.3)
+    X = np.round(X * 2) if coarse else X
+    Y = rng.random((60, n_labels)) < 0.1
+    rows = from_scipy(sparse.csr_array(X.astype(np.float32)))
+    members = members_of(as_labels(Y, 60))
+    options = (1.0, 1.0, 1.0, 0.1, 20, threshold, 0, seed, EVERYTHING, 1, _native.Progress())
+    return train_tree(rows, members, 60, tree, *options).stored(precision), rows
+
+
+def answers(model, rows, k, beam, *, best_first, limits=NO_LIMITS):
+    top, looks = model.topk(rows, k, beam=beam, link="l3-hinge", limits=limits, n_threads=1, best_first=best_first)
+    return top, looks
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**31), st.booleans(), st.sampled_from([1, 2, 3, 10, None]), st.sampled_from([1, 3, 40]))
+def test_best_first_finds_what_level_by_level_finds_and_looks_at_no_more(seed, coarse, beam, k):
+    model, rows = trained(seed, coarse=coarse)
+    first, first_looks = answers(model, rows, k, beam, best_first=True)
+    level, level_looks = answers(model, rows, k, beam, best_first=False)
+    assert np.array_equal(first.ids, level.ids)
+    assert np.array_equal(first.scores, level.scores)
+    assert first_looks.nodes <= level_looks.nodes
+
+
+def brute_force(model, rows):
+    """Every label's score by the product of linked scores along its path, in float64."""
+    X = rows.to_scipy().astype(np.float64)
+    tree = model.tree
+    scores = np.full((rows.n_rows, tree.n_labels), -np.inf)
+    of_node = [np.zeros(rows.n_rows)] * tree.n_nodes
+    for node in range(tree.n_nodes):
+        weights, biases = model.block(node)
+        linked = -(np.maximum(0, 1 - (X @ weights.astype(np.float64) + biases)) ** 3) + of_node[node][:, None]
+        if tree.child_ptr[node] == tree.child_ptr[node + 1]:
+            labels = tree.labels[tree.label_ptr[node] : tree.label_ptr[node + 1]]
+            scores[:, labels] = np.maximum(scores[:, labels], linked)
+        else:
+            for i, child in enumerate(range(tree.child_ptr[node], tree.child_ptr[node + 1])):
+                of_node[child] = linked[:, i]
+    return np.exp(scores)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from(["float32", "float16", "int8"]))
+def test_exact_search_finds_what_brute_force_finds(seed, precision):
+    model, rows = trained(seed, coarse=False, precision=precision)
+    exact = brute_force(model, rows)
+    top, _ = answers(model, rows, 5, None, best_first=True)
+    np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)
+    np.testing.assert_allclose(top.scores, np.take_along_axis(exact, top.ids, axis=1), rtol=2e-4, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 10))
+def test_only_allowed_labels_and_high_scores_are_answers(seed, n_allowed):
+    model, rows = trained(seed, coarse=False)
+    exact = brute_force(model, rows)
+    include = np.random.default_rng(seed).permutation(30)[:n_allowed]
+    for best_first in (True, False):
+        top, _ = answers(model, rows, 5, None, best_first=best_first, limits=Limits.of(30, include=include))
+        real = top.ids >= 0
+        assert np.isin(top.ids[real], include).all()
+        assert (real.sum(axis=1) == min(5, n_allowed)).all()
+        others = np.where(np.isin(np.arange(30), include), exact, -1)
+        np.testing.assert_allclose(top.scores[:, 0], others.max(axis=1), rtol=2e-4, atol=1e-6)
+        top, _ = answers(
+            model, rows, 30, None, best_first=best_first, limits=Limits.of(30, exclude=include, min_score=0.3)
+        )
+        assert not np.isin(top.ids, include).any()
+        expected = ((exact >= 0.3) & ~np.isin(np.arange(30), include)).sum(axis=1)
+        assert (abs((top.ids >= 0).sum(axis=1) - expected) <= ((abs(exact - 0.3) < 1e-4).sum(axis=1))).all()
+
+
+def test_wide_leaves_are_cut_into_segments_that_change_nothing():
+    rng = np.random.default_rng(0)
+    tree = LabelTree.from_nested(list(range(700)))
+    X = sparse.csr_array((rng.random((300, 5000)) * (rng.random((300, 5000)) < 0.02)).astype(np.float32))
+    Y = rng.random((300, 700)) < 0.01
+    options = (1.0, 1.0, 1.0, 0.1, 20, 0.01, 0, 0, EVERYTHING, 2, _native.Progress())
+    model = train_tree(from_scipy(X), members_of(as_labels(Y, 300)), 300, tree, *options)
+    top, _ = answers(model, from_scipy(X), 5, None, best_first=True)
+    exact = brute_force(model, from_scipy(X))
+    np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)
+
+
+def test_unsound_arrays_are_refused():
+    from labelwood.errors import ModelError
+
+    model, _ = trained(3, coarse=False, precision="int8")
+    good = dict(model.arrays())
+
+    def load(**changes):
+        return TrainedTree.from_arrays({**good, **changes}, "int8", model.n_features, 30, verify=True)
+
+    load()
+    for name, array in good.items():
+        if array.size == 0:
+            continue
+        for changed in (array[:-1].copy(), np.concatenate([array, array[-1:]])):
+            with pytest.raises(ModelError):
+                load(**{name: changed})
+    for name in (
+        "sibling_ptr",
+        "segment_ptr",
+        "word_ptr",
+        "row_ptr",
+        "entry_ptr",
+        "word_ranks",
+        "top_ranks",
+        "row_starts",
+    ):
+        for place in range(min(len(good[name]), 20)):
+            wrong = good[name].copy()
+            wrong[place] += 1
+            with pytest.raises(ModelError):
+                load(**{name: wrong})
+    for place in (0, -1):
+        starts = good["row_starts"].copy()
+        starts[place] += 1
+        with pytest.raises(ModelError):
+            load(row_starts=starts)
+    with pytest.raises(ModelError):
+        load(columns=np.full_like(good["columns"], 255))
+    with pytest.raises(ModelError):
+        load(values=good["values"].astype(np.float32))
