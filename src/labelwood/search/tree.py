@@ -109,7 +109,7 @@ class TrainedTree:
         for place, segment in enumerate(range(b["segment_ptr"][node], b["segment_ptr"][node + 1])):
             entries = slice(b["entry_ptr"][segment], b["entry_ptr"][segment + 1])
             starts = b["row_starts"][b["row_ptr"][segment] : b["row_ptr"][segment + 1]]
-            lengths: NDArray[np.int64] = np.diff(starts.astype(np.int64))
+            lengths = starts[1:].astype(np.int64) - starts[:-1]
             rows.append(np.repeat(_features_of(b, segment, self.n_features), lengths))
             columns.append(b["columns"][entries].astype(np.int64) + _SEGMENT * place)
             values.append(_decoded(b["values"][entries]))
