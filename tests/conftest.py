@@ -51,5 +51,5 @@ def pets(tmp_path):
 @pytest.fixture
 def model(labelwood, pets, tmp_path):
     """A model trained on it."""
-    assert labelwood("train", pets, "-o", tmp_path / "model").status == 0
+    assert labelwood("train", pets, "-o", tmp_path / "model", "--model", "centroid").status == 0
     return tmp_path / "model"

@@ -18,7 +18,7 @@ def names(suggestions):
 
 
 def test_names_go_in_and_come_out():
-    tagger = lw.TextClassifier().fit(TEXTS, LABELS)
+    tagger = lw.TextClassifier(model="centroid").fit(TEXTS, LABELS)
     assert names(tagger.suggest(["my dog", "that oak"], k=1)) == [["animal"], ["tree"]]
     assert list(tagger.labels_) == ["animal", "pet", "plant", "tree"]
 

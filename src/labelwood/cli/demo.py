@@ -27,7 +27,7 @@ def run(threads: options.Threads = None, json: options.Json = False) -> None:
     started = time.perf_counter()
     train, test = sample()
     read_seconds = time.perf_counter() - started
-    classifier = lw.TextClassifier(model="centroid", n_threads=threads).fit_dataset(train)
+    classifier = lw.TextClassifier(model="tree", n_threads=threads).fit_dataset(train)
     train_seconds = time.perf_counter() - started - read_seconds
     with tempfile.TemporaryDirectory() as folder:
         classifier.save(Path(folder) / "model")
@@ -39,7 +39,7 @@ def run(threads: options.Threads = None, json: options.Json = False) -> None:
     sys.stdout.write(
         f"WordNet sample: {len(train):,} definitions to learn from, {len(test):,} to test on, "
         f"{train.n_labels:,} labels (the concepts above each word).\n"
-        f"Read in {read_seconds:.1f} s, trained a centroid model in {train_seconds:.1f} s.\n\n"
+        f"Read in {read_seconds:.1f} s, trained a label tree in {train_seconds:.1f} s.\n\n"
     )
     sys.stdout.write(table(metrics, (1, 3, 5)) + "\n")
     for text, row in zip(_QUESTIONS, classifier.suggest(_QUESTIONS, k=4), strict=True):

@@ -20,7 +20,7 @@ def run(
     reading: DataOptions,
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
-    model: Annotated[str | None, typer.Option(help="Name of the model: centroid.")] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model: tree, one-vs-rest or centroid.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
     assign: options.Assign = None,
     threads: options.Threads = None,
@@ -52,9 +52,9 @@ def build(model: str | None, settings: dict[str, Any], threads: int | None) -> A
     from labelwood.settings import check_params
 
     settings = dict(settings)
-    named = settings.pop("model", "centroid")
+    named = settings.pop("model", "tree")
     if not isinstance(named, str):
-        raise ParameterError("model must be a name, such as centroid")
+        raise ParameterError("model must be a name, such as tree")
     cls = model_class(model or named)
     tables = {name: settings.pop(name, {}) for name in ("params", "vectorizer")}
     for name, table in tables.items():

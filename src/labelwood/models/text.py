@@ -49,7 +49,7 @@ class TextClassifier(Params):
     def __init__(
         self,
         *,
-        model: Model | str = "centroid",
+        model: Model | str = "tree",
         vectorizer: TextVectorizer | None = None,
         n_threads: Threads = None,
     ) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Of each tree so many labels go into the mean at least; fewer would turn near misses into zeros.
 _CANDIDATES = 20
+_MAX_ARITY = 256
 
 
 class TreeClassifier(Model):
@@ -40,7 +41,7 @@ class TreeClassifier(Model):
 
     Parameters:
         n_trees: Trees with different seeds, whose scores are averaged.
-        arity: Children of a node.
+        arity: Children of a node; if not given, as many as make the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         cost: How much errors on training rows weigh against small weights (C).
@@ -71,17 +72,17 @@ class TreeClassifier(Model):
         self,
         *,
         n_trees: Annotated[int, Ge(1)] = 1,
-        arity: Annotated[int, Ge(2)] = 32,
+        arity: Annotated[int, Ge(2)] | None = None,
         max_leaf: Annotated[int, Ge(1)] = 128,
         beam: Annotated[int, Ge(1)] | None = 10,
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 1.0,
         tolerance: Positive = 0.1,
-        max_passes: Annotated[int, Ge(1)] = 20,
+        max_passes: Annotated[int, Ge(1)] = 10,
         threshold: Annotated[float, Ge(0)] = 0.1,
         max_weights: Annotated[int, Ge(1)] | None = None,
-        precision: Precision = "float16",
+        precision: Precision = "int8",
         link: Link = "l3-hinge",
         seed: Annotated[int, Ge(0)] = 0,
         verbose: bool = False,
@@ -135,8 +136,9 @@ class TreeClassifier(Model):
     def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:
         vectors = label_vectors(rows, Y, threads)
         assert isinstance(vectors, Sparse)
+        arity = self.arity or shallow_arity(Y.n_cols, self.max_leaf)
         arrays = [
-            _native.balanced_tree(*vectors, self.arity, self.max_leaf, self.seed + number, threads)
+            _native.balanced_tree(*vectors, arity, self.max_leaf, self.seed + number, threads)
             for number in range(self.n_trees)
         ]
         return [LabelTree.from_arrays(tree, Y.n_cols, verify=False) for tree in arrays]
@@ -168,3 +170,18 @@ class TreeClassifier(Model):
             )
             for i in numbers
         ]
+
+
+def shallow_arity(n_labels: int, max_leaf: int) -> int:
+    """The arity that gives full leaves at the least depth with at most 256 children a node.
+
+    Example:
+        >>> shallow_arity(13_000, 100), shallow_arity(1_000_000, 100)
+        (130, 100)
+    """
+    n_leaves = -(-n_labels // max_leaf)
+    depth = 1
+    while _MAX_ARITY**depth < n_leaves:
+        depth += 1
+    arity = max(2, round(float(n_leaves) ** (1 / depth)))
+    return arity + int(arity**depth < n_leaves)
