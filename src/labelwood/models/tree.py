@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
@@ -180,8 +181,8 @@ def shallow_arity(n_labels: int, max_leaf: int) -> int:
         (130, 100)
     """
     n_leaves = -(-n_labels // max_leaf)
-    depth = 1
-    while _MAX_ARITY**depth < n_leaves:
-        depth += 1
+    depth, reach = 1, _MAX_ARITY
+    while reach < n_leaves:
+        depth, reach = depth + 1, reach * _MAX_ARITY
     arity = max(2, round(float(n_leaves) ** (1 / depth)))
-    return arity + int(arity**depth < n_leaves)
+    return arity + (math.prod([arity] * depth) < n_leaves)
