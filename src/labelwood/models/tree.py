@@ -185,4 +185,4 @@ def shallow_arity(n_labels: int, max_leaf: int) -> int:
     while reach < n_leaves:
         depth, reach = depth + 1, reach * _MAX_ARITY
     arity = max(2, round(float(n_leaves) ** (1 / depth)))
-    return arity + (math.prod([arity] * depth) < n_leaves)
+    return int(arity + (math.prod([arity] * depth) < n_leaves))
