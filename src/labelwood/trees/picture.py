@@ -78,6 +78,8 @@ class _Selection:
         share = end - first
         if share > self._room // n_siblings:  # a wide node leaves room for its siblings' children and the next level
             share = max(min(self._room // n_siblings, self._room * 2 // 3), 2)
+        if share == end - first - 1:
+            share += 1  # a line that says "one more" takes as much room as the one
         opened = [(child, self._shown(child)) for child in range(first, min(end, first + share))]
         self._room -= len(opened)
         shown.kind, shown.note = "inner", ""
