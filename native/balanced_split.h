@@ -20,21 +20,20 @@ using Labels = std::span<int32_t>;
 // Spherical 2-means over some labels whose sides have given sizes.
 class BalancedSplit {
  public:
-  BalancedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options)
-      : vectors_(vectors), fingerprints_(fingerprints), options_(options), centers_(vectors.n_cols), sums_(vectors.n_cols),
-        seen_(vectors.n_cols) {}
+  BalancedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
+      : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads), centers_(vectors.n_cols),
+        sums_(vectors.n_cols), seen_(vectors.n_cols) {}
 
   // Cuts the labels into parts whose sizes differ by at most one; `ends` gets the end of each, counted from `offset`.
-  void cut(Labels labels, int64_t parts, int64_t offset, int n_threads, Random& streams, std::vector<int64_t>& ends) {
-    n_threads_ = n_threads;
+  void cut(Labels labels, int64_t parts, int64_t offset, Random& streams, std::vector<int64_t>& ends) {
     if (parts == 1) {
       ends.push_back(offset + std::ssize(labels));
       return;
     }
     const int64_t left = parts / 2;
     const int64_t size = std::clamp<int64_t>(split(labels, left, parts, streams.next()), left, std::ssize(labels) - (parts - left));
-    cut(labels.first(size), left, offset, n_threads, streams, ends);
-    cut(labels.subspan(size), parts - left, offset + size, n_threads, streams, ends);
+    cut(labels.first(size), left, offset, streams, ends);
+    cut(labels.subspan(size), parts - left, offset + size, streams, ends);
   }
 
  private:
@@ -167,7 +166,7 @@ class BalancedSplit {
   const CsrView& vectors_;
   const Fingerprints& fingerprints_;
   const ClusterOptions& options_;
-  int n_threads_ = 1;
+  const int n_threads_;
   std::vector<Pair> centers_, sums_;  // by feature; zero outside the labels at hand
   std::vector<uint8_t> seen_;         // likewise
   std::vector<int32_t> touched_;      // the features of the labels at hand

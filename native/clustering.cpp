@@ -14,8 +14,6 @@
 namespace labelwood {
 namespace {
 
-constexpr int64_t kLargeNode = 8192;  // labels; a larger node has all threads to itself
-
 // One level of the tree: the nodes as ranges of the labels' order.
 struct Range {
   int64_t begin, end;
@@ -88,49 +86,50 @@ class Scratch {
 class TreeBuilder {
  public:
   TreeBuilder(const CsrView& vectors, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), options_(options), n_threads_(std::max(n_threads, 1)), fingerprints_(vectors),
+      : vectors_(vectors), options_(options), n_threads_(std::max(n_threads, 1)),
+        large_(vectors.n_rows() / n_threads_), fingerprints_(vectors),
         tree_(fingerprints_.ordered()), halves_(n_threads_), clusters_(n_threads_) {}
 
-  // `split(node, threads, worker, streams, ends)` finds the parts of a node that is no leaf.
+  // `split(node, worker, streams, ends)` finds the parts of a node that is no leaf.
   template <class SplitNode>
   Tree build(SplitNode split) {
     for (; !tree_.level().empty(); ++depth_) {
       const auto& nodes = tree_.level();
       const int64_t n = std::ssize(nodes), first = tree_.first_node();
       Ends ends(nodes.size());
-      const auto visit = [&](int64_t i, bool large, int threads, int worker) {
-        if (nodes[i].size() <= options_.max_leaf || (nodes[i].size() > kLargeNode) != large) return;
+      const auto visit = [&](int64_t i, bool large, int worker) {
+        if (nodes[i].size() <= options_.max_leaf || (nodes[i].size() > large_) != large) return;
         Random streams(options_.seed, static_cast<uint64_t>(first + i));
-        split(nodes[i], threads, worker, streams, ends[i]);
+        split(nodes[i], worker, streams, ends[i]);
       };
-      // Large nodes one after another, so that only one needs memory at a time.
-      for (int64_t i = 0; i < n; ++i) visit(i, true, n_threads_, 0);
-      parallel_for(n, 1, n_threads_, [&](int64_t i, int64_t, int worker) { visit(i, false, 1, worker); });
+      for (int64_t i = 0; i < n; ++i) visit(i, true, 0);
+      parallel_for(n, 1, n_threads_, [&](int64_t i, int64_t, int worker) { visit(i, false, worker); });
       tree_.descend(ends, [&](int32_t a, int32_t b) { return fingerprints_.before(a, b); });
     }
     return tree_.finish();
   }
 
-  void cut(const Range& node, int64_t parts, int threads, int worker, Random& streams, std::vector<int64_t>& ends) {
-    BalancedSplit& halves = halves_[worker].get(vectors_, fingerprints_, options_);
-    halves.cut(tree_.labels(node), std::min(parts, node.size()), node.begin, threads, streams, ends);
+  void cut(const Range& node, int64_t parts, int worker, Random& streams, std::vector<int64_t>& ends) {
+    BalancedSplit& halves = halves_[worker].get(vectors_, fingerprints_, options_, n_threads_);
+    halves.cut(tree_.labels(node), std::min(parts, node.size()), node.begin, streams, ends);
   }
 
-  void cluster(const Range& node, int threads, int worker, Random& streams, std::vector<int64_t>& ends) {
+  void cluster(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
     if (depth_ < options_.max_depth) {
-      KMeansSplit& clusters = clusters_[worker].get(vectors_, fingerprints_, options_);
-      clusters.split(tree_.labels(node), node.begin, threads, streams.next(), ends);
+      KMeansSplit& clusters = clusters_[worker].get(vectors_, fingerprints_, options_, n_threads_);
+      clusters.split(tree_.labels(node), node.begin, streams.next(), ends);
     }
     if (ends.size() > 1) return;
     ends.clear();
     const int64_t needed = (node.size() + options_.max_leaf - 1) / options_.max_leaf;
-    cut(node, std::min<int64_t>(needed, options_.arity), threads, worker, streams, ends);
+    cut(node, std::min<int64_t>(needed, options_.arity), worker, streams, ends);
   }
 
  private:
   const CsrView& vectors_;
   const ClusterOptions& options_;
   const int n_threads_;
+  const int64_t large_;  // such nodes come one after another, so that all at work need no more memory than the root
   const Fingerprints fingerprints_;
   LevelByLevel tree_;
   std::vector<Scratch<BalancedSplit>> halves_;
@@ -142,15 +141,15 @@ class TreeBuilder {
 
 Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads) {
   TreeBuilder builder(vectors, options, n_threads);
-  return builder.build([&](const Range& node, int threads, int worker, Random& streams, std::vector<int64_t>& ends) {
-    builder.cut(node, options.arity, threads, worker, streams, ends);
+  return builder.build([&](const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
+    builder.cut(node, options.arity, worker, streams, ends);
   });
 }
 
 Tree kmeans_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads) {
   TreeBuilder builder(vectors, options, n_threads);
-  return builder.build([&](const Range& node, int threads, int worker, Random& streams, std::vector<int64_t>& ends) {
-    builder.cluster(node, threads, worker, streams, ends);
+  return builder.build([&](const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
+    builder.cluster(node, worker, streams, ends);
   });
 }
 

@@ -62,10 +62,10 @@ Multiply chosen() {
 
 }  // namespace
 
-KMeansSplit::KMeansSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options)
-    : vectors_(vectors), fingerprints_(fingerprints), options_(options), number_(vectors.n_cols, -1) {}
+KMeansSplit::KMeansSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
+    : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads), number_(vectors.n_cols, -1) {}
 
-void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, int n_threads, uint64_t stream, std::vector<int64_t>& ends) {
+void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stream, std::vector<int64_t>& ends) {
   const auto is_empty = [&](int32_t label) { return vectors_.row(label).empty(); };
   const auto border = std::stable_partition(labels.begin(), labels.end(), [&](int32_t label) { return !is_empty(label); });
   const auto told_apart = labels.first(border - labels.begin());
@@ -76,8 +76,8 @@ void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, int n_threads
   if (n_centers > 1) {
     choose_sample(told_apart, n_centers, stream);
     make_centers(n_centers);
-    find_centers(n_threads);
-    dissolve(told_apart, n_threads);
+    find_centers();
+    dissolve(told_apart);
     forget();
   } else {
     clusters_.assign(told_apart.size(), 0);
@@ -114,13 +114,13 @@ void KMeansSplit::make_centers(int64_t n_centers) {
   for (int32_t cluster = 0; cluster < n_centers; ++cluster) add(sample_[cluster], cluster, 1.0f);
 }
 
-void KMeansSplit::find_centers(int n_threads) {
+void KMeansSplit::find_centers() {
   std::vector<int32_t> before;
   clusters_.clear();
   double objective = 0;
   for (int iteration = 0; iteration < options_.max_iterations; ++iteration) {
     std::swap(before, clusters_);
-    const double reached = assign(sample_, clusters_, n_threads);
+    const double reached = assign(sample_, clusters_);
     if (iteration == 0) std::fill(sums_.begin(), sums_.end(), Lanes{});
     const bool moved = update(before);
     if (!moved || (iteration > 0 && reached - objective < options_.tolerance)) break;
@@ -129,11 +129,11 @@ void KMeansSplit::find_centers(int n_threads) {
 }
 
 // Gives each label the nearest center; returns the mean of their inner products.
-double KMeansSplit::assign(std::span<const int32_t> labels, std::vector<int32_t>& clusters, int n_threads) const {
+double KMeansSplit::assign(std::span<const int32_t> labels, std::vector<int32_t>& clusters) const {
   const int64_t n = std::ssize(labels);
   clusters.resize(n);
   std::vector<double> parts((n + kLabelsAtOnce - 1) / kLabelsAtOnce);
-  parallel_for(n, kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+  parallel_for(n, kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
     std::vector<Lanes> scores(width_ / kLanes);
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) sum += nearest(labels[i], scores, clusters[i]);
@@ -198,8 +198,8 @@ std::vector<int64_t> KMeansSplit::sizes() const {
 }
 
 // Assigns all labels, and those of clusters that come out too small once more, to the centers that remain.
-void KMeansSplit::dissolve(std::span<const int32_t> labels, int n_threads) {
-  assign(labels, clusters_, n_threads);
+void KMeansSplit::dissolve(std::span<const int32_t> labels) {
+  assign(labels, clusters_);
   const auto size = sizes();
   const int64_t largest = std::max_element(size.begin(), size.end()) - size.begin();
   for (int64_t c = 0; c < n_centers_; ++c)
@@ -207,7 +207,7 @@ void KMeansSplit::dissolve(std::span<const int32_t> labels, int n_threads) {
   std::vector<int32_t> homeless;
   for (size_t i = 0; i < labels.size(); ++i)
     if (scales_[clusters_[i]] == 0) homeless.push_back(static_cast<int32_t>(i));
-  parallel_for(std::ssize(homeless), kLabelsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+  parallel_for(std::ssize(homeless), kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
     std::vector<Lanes> scores(width_ / kLanes);
     for (int64_t i = begin; i < end; ++i) nearest(labels[homeless[i]], scores, clusters_[homeless[i]]);
   });

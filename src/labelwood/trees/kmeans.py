@@ -17,7 +17,7 @@ def kmeans(
     arity: int = 100,
     max_leaf: int = 100,
     min_size: int = 5,
-    max_depth: int = 8,
+    max_depth: int = 3,
     seed: int = 0,
     n_threads: int | None = None,
 ) -> LabelTree:
