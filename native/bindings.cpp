@@ -158,6 +158,16 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
 }
 
+nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                         int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, int n_threads) {
+  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  if (arity < 2 || max_leaf < 1 || min_size < 1 || vectors.n_rows() < 1)
+    throw Error("a tree needs labels, arity 2 or more, max_leaf 1 or more and min_size 1 or more");
+  const ClusterOptions options{.arity = arity, .max_leaf = max_leaf, .min_size = min_size, .max_depth = max_depth, .seed = seed};
+  Tree tree = without_gil([&] { return kmeans_tree(vectors, options, n_threads); });
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+}
+
 template <class T>
 NewArray<T> to_numpy(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
@@ -527,6 +537,7 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
+  m.def("kmeans_tree", kmeans_tree_of, "The same by spherical k-means with clusters of any size.");
 
   nb::class_<Progress>(m, "Progress")
       .def(nb::init<>())

@@ -18,7 +18,8 @@ struct Tree {
 struct ClusterOptions {
   int32_t arity = 2;       // children of a node
   int32_t max_leaf = 100;  // a node with so many labels or fewer is a leaf
-  int32_t max_depth = 64;
+  int32_t min_size = 1;    // k-means: smaller clusters are dissolved
+  int32_t max_depth = 64;  // k-means: nodes this deep are cut into parts of equal size
   int32_t max_iterations = 20;
   float tolerance = 1e-4f;
   uint64_t seed = 0;
@@ -27,5 +28,9 @@ struct ClusterOptions {
 // Every node's labels are cut into `arity` parts whose sizes differ by at most one, by spherical 2-means that is
 // balanced by sorting; arity 2 is Parabel's. `vectors` has a row of unit length (or zero) for each label.
 Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
+
+// Every node's labels are clustered by spherical k-means around at most `arity` centers, with clusters as large as they
+// come out; where fewer than two are left, into parts of equal size. Labels whose vector is zero lie together.
+Tree kmeans_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
 
 }  // namespace labelwood

@@ -88,6 +88,25 @@ def test_several_trees_are_averaged():
     np.testing.assert_allclose(top.scores, np.sort(dense, axis=1)[:, ::-1][:, :3], atol=2e-2)
 
 
+def test_labels_are_arranged_as_asked_for(tmp_path):
+    from labelwood.errors import LabelwoodError, ParameterError
+    from labelwood.trees import LabelTree
+
+    X, Y = generated()
+    for name in ("balanced", "kmeans", "random"):
+        assert lw.TreeClassifier(tree=name, arity=4, max_leaf=5).fit(X, Y).score(X, Y) > 0.5
+    given = LabelTree.from_nested([[0, 1], [list(range(2, 20)), list(range(20, 40))]])
+    model = lw.TreeClassifier(tree=given).fit(X, Y)
+    assert model.trees_[0].tree is given
+    model.save(tmp_path / "m")
+    loaded = lw.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_topk(X, 5).ids, model.predict_topk(X, 5).ids)
+    with pytest.raises(ParameterError, match="give it again"):
+        loaded.fit(X, Y)
+    with pytest.raises(LabelwoodError, match="the tree holds 40 labels and Y has 39"):
+        lw.TreeClassifier(tree=given).fit(X, Y[:, :39])
+
+
 def test_trees_beat_centroids_on_the_sample():
     train, test = lw.data.sample()
     scores = {

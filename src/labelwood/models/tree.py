@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 
 from labelwood import _native
 from labelwood.base import Features, Limits, Model, Threads, TopK
-from labelwood.errors import ModelError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Sparse, from_dense, thread_count
 from labelwood.labels.representations import label_vectors, members_of
 from labelwood.progress import shown
 from labelwood.search.tree import Link, Precision, TrainedTree, train_tree
-from labelwood.trees import LabelTree
+from labelwood.trees import BUILDERS, LabelTree
 
 if TYPE_CHECKING:
     from labelwood.store import State
@@ -41,6 +42,8 @@ class TreeClassifier(Model):
     the weights that are kept.
 
     Parameters:
+        tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), at random, or as
+            a `LabelTree` that is given.
         n_trees: Trees with different seeds, whose scores are averaged.
         arity: Children of a node; if not given, as many as make the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
@@ -72,6 +75,7 @@ class TreeClassifier(Model):
     def __init__(
         self,
         *,
+        tree: Literal["balanced", "kmeans", "random", "given"] | LabelTree = "balanced",
         n_trees: Annotated[int, Ge(1)] = 1,
         arity: Annotated[int, Ge(2)] | None = None,
         max_leaf: Annotated[int, Ge(1)] = 128,
@@ -89,6 +93,7 @@ class TreeClassifier(Model):
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:
+        self.tree = tree
         self.n_trees = n_trees
         self.arity = arity
         self.max_leaf = max_leaf
@@ -135,14 +140,22 @@ class TreeClassifier(Model):
         self.trees_ = trees
 
     def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:
+        if isinstance(self.tree, LabelTree):
+            if self.tree.n_labels != Y.n_cols:
+                raise LabelwoodError(
+                    f"the tree holds {self.tree.n_labels} labels and Y has {Y.n_cols}: give their tree"
+                )
+            return [self.tree] * self.n_trees
+        if self.tree == "given":
+            raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
         vectors = label_vectors(rows, Y, threads)
         assert isinstance(vectors, Sparse)
         arity = self.arity or shallow_arity(Y.n_cols, self.max_leaf)
-        arrays = [
-            _native.balanced_tree(*vectors, arity, self.max_leaf, self.seed + number, threads)
+        build = BUILDERS[self.tree]
+        return [
+            build(vectors.to_scipy(), arity=arity, max_leaf=self.max_leaf, seed=self.seed + number, n_threads=threads)
             for number in range(self.n_trees)
         ]
-        return [LabelTree.from_arrays(tree, Y.n_cols, verify=False) for tree in arrays]
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         rows = X if isinstance(X, Sparse) else from_dense(X)
@@ -153,6 +166,11 @@ class TreeClassifier(Model):
         width = min(max(k, _CANDIDATES), self.n_labels_)
         answers = [tree.topk(rows, width, **how)[0] for tree in self.trees_]
         return TopK(*_native.mean_answers([(top.ids, top.scores) for top in answers], k, threads))
+
+    def state(self) -> State:
+        """Everything the store needs; a tree that was given is kept with its classifiers, not as a parameter."""
+        state = super().state()
+        return replace(state, params={**state.params, "tree": "given"}) if isinstance(self.tree, LabelTree) else state
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return {f"{i}.{name}": array for i, tree in enumerate(self.trees_) for name, array in tree.arrays().items()}

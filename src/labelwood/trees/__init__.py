@@ -1,6 +1,27 @@
-"""Label trees and their builders."""
+"""Label trees, their builders and their pictures.
+
+`BUILDERS` are those that need nothing but label vectors, by the names under which models know them; they are called as
+``builder(vectors, arity=…, max_leaf=…, seed=…, n_threads=…)``.
+"""
+
+from collections.abc import Callable
 
 from labelwood.trees.balanced import balanced
+from labelwood.trees.hierarchy import from_hierarchy, read_hierarchy
+from labelwood.trees.kmeans import kmeans
+from labelwood.trees.picture import draw
+from labelwood.trees.random import random_tree
 from labelwood.trees.tree import LabelTree
 
-__all__ = ["LabelTree", "balanced"]
+BUILDERS: dict[str, Callable[..., LabelTree]] = {"balanced": balanced, "kmeans": kmeans, "random": random_tree}
+
+__all__ = [
+    "BUILDERS",
+    "LabelTree",
+    "balanced",
+    "draw",
+    "from_hierarchy",
+    "kmeans",
+    "random_tree",
+    "read_hierarchy",
+]

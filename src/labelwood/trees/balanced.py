@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from labelwood import _native
-from labelwood.errors import ParameterError
-from labelwood.inputs import Sparse, as_features, thread_count
+from labelwood.inputs import thread_count
 from labelwood.trees.tree import LabelTree
+from labelwood.trees.vectors import check_sizes, unit_rows
 
 
 def balanced(
@@ -25,10 +25,7 @@ def balanced(
         >>> sorted(sorted(tree.labels[a:b].tolist()) for a, b in zip(tree.label_ptr, tree.label_ptr[1:]) if b > a)
         [[0, 2], [1, 3]]
     """
-    if arity < 2 or max_leaf < 1:
-        raise ParameterError(f"arity is {arity} and max_leaf {max_leaf}; they must be at least 2 and 1")
-    rows = as_features(vectors, sparse_only=True, name="vectors")
-    assert isinstance(rows, Sparse)
-    return LabelTree.from_arrays(
-        _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads)), rows.n_rows
-    )
+    check_sizes(arity, max_leaf)
+    rows = unit_rows(vectors)
+    arrays = _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads))
+    return LabelTree.from_arrays(arrays, rows.n_rows)

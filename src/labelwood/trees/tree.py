@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.errors import LabelwoodError
+from labelwood.errors import LabelwoodError, ParameterError
+
+_DTYPES: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +21,8 @@ class LabelTree:
 
     Nodes are numbered level by level, the root is 0: parents come before children, and the children of node `i` are
     the nodes from ``child_ptr[i]`` up to ``child_ptr[i + 1]``. A node without children is a leaf; its labels are
-    ``labels[label_ptr[i]:label_ptr[i + 1]]``. Inner nodes hold no labels.
+    ``labels[label_ptr[i]:label_ptr[i + 1]]``. Inner nodes hold no labels, and no leaf is empty. All this is checked
+    unless `check` is off, for a tree from a file that can be trusted.
 
     Example:
         >>> tree = LabelTree.from_nested([[0, 1], [2]])
@@ -31,15 +34,22 @@ class LabelTree:
     label_ptr: NDArray[np.int64]
     labels: NDArray[np.int32]
     n_labels: int
-    verify: bool = True  # off only for arrays that were checked before, or come from our own builders
+    verify: InitVar[bool] = True  # off only for arrays that were checked before, or come from our own builders
 
-    def __post_init__(self) -> None:
-        if not self.verify:
+    def __post_init__(self, verify: bool) -> None:
+        if not verify:
             return
+        for name, dtype in _DTYPES.items():
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+                raise _unsound(f"{name} is not an array of one dimension and {np.dtype(dtype)}")
         n_nodes = len(self.child_ptr) - 1
         if n_nodes < 1 or len(self.label_ptr) != n_nodes + 1:
             raise _unsound("its arrays have different numbers of nodes")
+        if self.n_labels < 1:
+            raise _unsound("it has no labels")
         self._check_nodes(n_nodes)
+        self._check_leaves()
         self._check_labels()
 
     def _check_nodes(self, n_nodes: int) -> None:
@@ -51,18 +61,25 @@ class LabelTree:
         if (self.child_ptr[inner] <= inner).any():
             raise _unsound("some node comes before its parent")
 
-    def _check_labels(self) -> None:
+    def _check_leaves(self) -> None:
         sizes = np.diff(self.label_ptr)
         if self.label_ptr[0] != 0 or self.label_ptr[-1] != len(self.labels) or (sizes < 0).any():
             raise _unsound("its leaves do not match its labels")
-        if ((sizes > 0) & (np.diff(self.child_ptr) > 0)).any():
+        is_inner = np.diff(self.child_ptr) > 0
+        if ((sizes > 0) & is_inner).any():
             raise _unsound("an inner node holds labels")
-        if len(self.labels) and (self.labels.min() < 0 or self.labels.max() >= self.n_labels):
+        if ((sizes == 0) & ~is_inner).any():
+            raise _unsound("a leaf holds no labels")
+
+    def _check_labels(self) -> None:
+        if self.labels.min() < 0 or self.labels.max() >= self.n_labels:
             raise _unsound(f"a label is not between 0 and {self.n_labels - 1}")
         missing = np.flatnonzero(np.bincount(self.labels, minlength=self.n_labels) == 0)
         if len(missing):
             raise _unsound(f"label {missing[0]} is in no leaf")
-        owner = np.repeat(np.arange(len(sizes)), sizes)
+        if len(self.labels) == self.n_labels:
+            return  # each of them once
+        owner = np.repeat(np.arange(self.n_nodes), np.diff(self.label_ptr))
         if len(np.unique(owner * np.int64(self.n_labels) + self.labels)) < len(self.labels):
             raise _unsound("a leaf holds a label twice")
 
@@ -86,9 +103,13 @@ class LabelTree:
             >>> LabelTree.from_nested([[[3], [1, 2]], [0]]).depths.tolist()
             [0, 1, 1, 2, 2]
         """
+        if not isinstance(nested, list):
+            raise _unsound(f"nested lists are needed and {type(nested).__name__} was given")
         nodes, child_ptr, leaves = [nested], [1], []
         for node in nodes:
             inner = any(isinstance(part, list) for part in node)
+            if inner and not all(isinstance(part, list) for part in node):
+                raise _unsound("a list holds labels and lists at once")
             nodes.extend(node if inner else [])
             child_ptr.append(len(nodes))
             leaves.append([] if inner else node)
@@ -145,11 +166,14 @@ class LabelTree:
         """
         if weights is None:
             return float(self.label_depths.mean())
-        return float(np.average(self.label_depths, weights=np.asarray(weights, np.float64)))
+        frequencies = np.asarray(weights, np.float64)
+        if frequencies.shape != (self.n_labels,) or not (frequencies >= 0).all() or not frequencies.any():
+            raise ParameterError(f"weights must be {self.n_labels} numbers, one a label, not negative and not all zero")
+        return float(np.average(self.label_depths, weights=frequencies))
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """The arrays by name, for the store."""
-        return {"child_ptr": self.child_ptr, "label_ptr": self.label_ptr, "labels": self.labels}
+        return {name: getattr(self, name) for name in _DTYPES}
 
     def __repr__(self) -> str:
         sizes = self.leaf_sizes
@@ -157,6 +181,11 @@ class LabelTree:
             f"LabelTree({self.n_labels} labels, {self.n_nodes} nodes, {len(sizes)} leaves of {sizes.min()} to "
             f"{sizes.max()} labels, depth {self.depths.max()})"
         )
+
+    def _repr_svg_(self) -> str:
+        from labelwood.trees.picture import draw
+
+        return draw(self)
 
 
 def _unsound(why: str) -> LabelwoodError:
