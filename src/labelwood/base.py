@@ -188,8 +188,11 @@ class Model(Params, ABC):
     n_labels_: int
     labels_per_row_: int
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Learns from rows × features `X` and rows × labels `Y` (any entry other than zero is a label)."""
+    def fit(self, X: Any, Y: Any, *, row_weights: Any = None) -> Self:
+        """Learns from rows × features `X` and rows × labels `Y` (any entry other than zero is a label).
+
+        `row_weights` says how much each row counts; all the same if not given.
+        """
         check_params(type(self), self.get_params(deep=False))
         features = as_features(X)
         n_rows, n_features = shape_of(features)
@@ -205,7 +208,7 @@ class Model(Params, ABC):
         self.n_labels_ = labels.n_cols
         self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
         try:
-            self._fit(features, labels)
+            self._fit(features, labels, _as_weights(row_weights, n_rows))
         except BaseException:
             del self.n_labels_  # no longer fitted: what was learned before does not fit these counts
             raise
@@ -296,8 +299,8 @@ class Model(Params, ABC):
         )
 
     @abstractmethod
-    def _fit(self, X: Features, Y: Sparse) -> None:
-        """Learns from checked input. `n_features_in_` and `n_labels_` are set."""
+    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
+        """Learns from checked input; empty weights mean that all rows count the same."""
 
     @abstractmethod
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
@@ -310,6 +313,15 @@ class Model(Params, ABC):
     @abstractmethod
     def _restore(self, state: State) -> None:
         """Takes the arrays back, perhaps mapped and read-only; with `state.verify`, after checking them."""
+
+
+def _as_weights(row_weights: Any, n_rows: int) -> Floats:
+    if row_weights is None:
+        return np.empty(0, np.float32)
+    weights = np.asarray(row_weights, np.float32)
+    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights > 0)).all():
+        raise ParameterError(f"row_weights must be {n_rows} finite numbers above zero, one for each row")
+    return np.ascontiguousarray(weights)
 
 
 def shape_of(features: Features) -> tuple[int, int]:

@@ -97,6 +97,22 @@ def test_low_scores_can_be_left_out(labelwood, model, pets):
     assert 0 < sum(len(row["labels"]) for row in rows) < 16
 
 
+def test_labels_can_be_allowed_or_excluded(labelwood, model, pets, tmp_path):
+    (tmp_path / "names.txt").write_text("pet\ntree\n")
+    rows = [
+        json.loads(x) for x in labelwood("predict", model, pets, "--include", tmp_path / "names.txt").out.splitlines()
+    ]
+    assert {label["label"] for row in rows for label in row["labels"]} <= {"pet", "tree"}
+    rows = [
+        json.loads(x) for x in labelwood("predict", model, pets, "--exclude", tmp_path / "names.txt").out.splitlines()
+    ]
+    assert {label["label"] for row in rows for label in row["labels"]} == {"animal", "plant"}
+    (tmp_path / "names.txt").write_text("ghost\n")
+    result = labelwood("predict", model, pets, "--include", tmp_path / "names.txt")
+    assert result.status == 2
+    assert "'ghost'" in result.err
+
+
 def test_label_texts_are_added_on_request(labelwood, pets, tmp_path):
     (tmp_path / "labels.jsonl").write_text(
         "".join(json.dumps({"id": n, "text": n.upper()}) + "\n" for n in ("animal", "pet", "plant", "tree"))

@@ -188,6 +188,44 @@ def test_training_again_forgets_what_was_learned_before(make, data):
     assert same(model.fit(X, Y).predict_topk(X, 5), make().fit(X, Y).predict_topk(X, 5))
 
 
+def test_answers_keep_within_limits(make, data):
+    X, Y = data
+    model = make().fit(X, Y)
+    every = model.predict_topk(X, k=40)
+    include = [3, 5, 8, 20]
+    some = model.predict_topk(X, k=4, include=include)
+    assert np.isin(some.ids[some.ids >= 0], include).all()
+    for row, ids in zip(every.ids, some.ids, strict=True):
+        kept = row[np.isin(row, include)]
+        assert np.array_equal(kept, ids[: len(kept)])
+    assert not np.isin(model.predict_topk(X, k=30, exclude=include).ids, include).any()
+    assert (model.predict_topk(X, k=2, include=[7], exclude=[7]).ids == -1).all()
+    lowest = float(np.median(every.scores[every.ids >= 0]))
+    high = model.predict_topk(X, k=40, min_score=lowest)
+    assert (high.scores[high.ids >= 0] >= lowest * (1 - 1e-5)).all()
+    assert 0 < (high.ids >= 0).sum() < (every.ids >= 0).sum()
+    for wrong in ([40], [-1], [0.5], ["a"]):
+        with pytest.raises(ParameterError, match="label ids from 0 to 39"):
+            model.predict_topk(X, include=wrong)
+    with pytest.raises(ParameterError, match="min_score"):
+        model.predict_topk(X, min_score=float("nan"))
+
+
+def test_a_row_that_counts_twice_is_like_one_that_is_there_twice(make, data):
+    X, Y = data
+    rows = np.concatenate([np.arange(X.shape[0]), np.arange(50)])
+    weights = np.ones(X.shape[0])
+    weights[:50] = 2
+    twice = make().fit(X[rows], Y[rows]).predict_topk(X, k=5)
+    weighted = make().fit(X, Y, row_weights=weights).predict_topk(X, k=5)
+    plain = make().fit(X, Y).predict_topk(X, k=5)
+    assert abs(weighted.scores - twice.scores)[np.isfinite(twice.scores)].mean() < 0.02
+    assert not same(weighted, plain)
+    for wrong in (weights[:-1], -weights, weights * np.nan, np.zeros(len(weights))):
+        with pytest.raises(ParameterError, match="row_weights"):
+            make().fit(X, Y, row_weights=wrong)
+
+
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3", None, True])
 def test_a_k_that_cannot_be_used_is_refused(make, k):
     model = make().fit(np.eye(3), np.eye(3))

@@ -29,6 +29,8 @@ def run(
         Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")
     ] = None,
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
+    include: Annotated[Path | None, typer.Option(help="A file with the only names that may be answers.")] = None,
+    exclude: Annotated[Path | None, typer.Option(help="A file with names that may not be answers.")] = None,
     label_texts: Annotated[
         bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
     ] = False,
@@ -42,6 +44,7 @@ def run(
     from labelwood.data.read import read_batches
 
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
+    limits: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude), "min_score": min_score}
     started, n_rows = time.perf_counter(), 0
     try:
         with (
@@ -50,8 +53,8 @@ def run(
         ):
             for batch in read_batches(data, **reading.arguments()):
                 with about(data):
-                    top = classifier.predict_topk(batch, min(k, len(classifier.labels_)))  # more would be padding
-                records = _records(classifier, batch.ids, top, n_rows, min_score, label_texts)
+                    top = classifier.predict_topk(batch, min(k, len(classifier.labels_)), **limits)  # no padding
+                records = _records(classifier, batch.ids, top, n_rows, label_texts)
                 out.writelines(json_module.dumps(record, ensure_ascii=False) + "\n" for record in records)
                 n_rows += len(batch)
                 progress.update(len(batch))
@@ -61,6 +64,16 @@ def run(
         return
     if json:
         options.report({"rows": n_rows, "seconds": round(time.perf_counter() - started, 3)}, as_json=True)
+
+
+def _names(path: Path | None) -> list[str] | None:
+    """The names in a file, one a line."""
+    if path is None:
+        return None
+    from labelwood.data.catalogue import decode_lines
+    from labelwood.data.source import Source
+
+    return [name for name in decode_lines(Source(path)) if name]
 
 
 @contextlib.contextmanager
@@ -75,15 +88,11 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
         yield out
 
 
-def _records(
-    classifier: Any, ids: Any, top: Any, first_row: int, min_score: float | None, label_texts: bool
-) -> Iterator[dict[str, Any]]:
+def _records(classifier: Any, ids: Any, top: Any, first_row: int, label_texts: bool) -> Iterator[dict[str, Any]]:
     texts = classifier.label_texts_ if label_texts else None
     for i, row in enumerate(top):
         labels = []
         for label, score in row:
-            if min_score is not None and score < min_score:
-                continue
             entry: dict[str, Any] = {"label": classifier.labels_[label], "score": float(f"{score:.6g}")}
             if texts is not None:
                 entry["text"] = texts[label].as_py()

@@ -39,7 +39,9 @@ class CentroidClassifier(Model):
     def __init__(self, *, n_threads: Threads = None) -> None:
         self.n_threads = n_threads
 
-    def _fit(self, X: Features, Y: Sparse) -> None:
+    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
+        if len(row_weights):
+            X = _weighted(X, row_weights)
         vectors = label_vectors(X, Y, thread_count(self.n_threads))
         # Sparse vectors are kept by feature, so that a row visits only the labels that share its features.
         self.weights_: Sparse | Floats = from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
@@ -76,6 +78,12 @@ class CentroidClassifier(Model):
                 _native.check_csr(*self.weights_)
             except LabelwoodError as e:
                 raise ModelError(f"{e}: save the model again") from None
+
+
+def _weighted(X: Features, row_weights: Floats) -> Features:
+    if isinstance(X, Sparse):
+        return X._replace(values=X.values * np.repeat(row_weights, X.indptr[1:] - X.indptr[:-1]))
+    return X * row_weights[:, None]
 
 
 def _like(weights: Sparse | Floats, X: Features) -> Features:

@@ -97,15 +97,38 @@ class TextClassifier(Params):
             words = self.vectorizer_.transform(data.texts)
         return _widened(_joined(words, data), self.model_)
 
-    def predict_topk(self, texts: Any, k: int = 5) -> TopK:
-        """The `k` best labels of each text (or row of a `Dataset`), best first."""
+    def predict_topk(
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        min_score: float | None = None,
+    ) -> TopK:
+        """The `k` best labels of each text (or row of a `Dataset`), best first.
+
+        With `include`, only labels of these names can be answers; those in `exclude` cannot, nor can labels that score
+        less than `min_score`.
+        """
         self._check_fitted()
         data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
-        return self.model_.predict_topk(self.features(data), k)
+        limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
+        return self.model_.predict_topk(self.features(data), k, **limits)
 
-    def suggest(self, texts: Any, k: int = 5) -> list[list[tuple[str, float]]]:
-        """The names and scores of the `k` best labels of each text, best first."""
-        return [[(self.labels_[label], score) for label, score in row] for row in self.predict_topk(texts, k)]
+    def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
+        """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
+        top = self.predict_topk(texts, k, **limits)
+        return [[(self.labels_[label], score) for label, score in row] for row in top]
+
+    def _ids(self, names: Iterable[str] | None) -> Any:
+        if names is None:
+            return None
+        wanted = list(names)
+        ids = self.labels_.ids(wanted)
+        if (ids < 0).any():
+            raise ParameterError(f"the model has no label named {wanted[int(np.argmin(ids))]!r}; check its spelling")
+        return ids
 
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
 from labelwood import _native
 from labelwood.base import Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
-from labelwood.inputs import Sparse, from_dense, thread_count
+from labelwood.inputs import Floats, Sparse, from_dense, thread_count
 from labelwood.labels.representations import label_vectors, members_of
 from labelwood.progress import shown
 from labelwood.search.tree import Link, Precision, TrainedTree, train_tree
@@ -62,6 +61,7 @@ class TreeClassifier(Model):
         n_threads: How many threads to use; all cores if not given.
 
     Example:
+        >>> import numpy as np
         >>> model = TreeClassifier(arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
         >>> int(model.trees_[0].tree.depths.max()), model.predict_topk(np.eye(4), k=1).ids.ravel().tolist()
         (2, [0, 1, 2, 3])
@@ -111,7 +111,7 @@ class TreeClassifier(Model):
         self.verbose = verbose
         self.n_threads = n_threads
 
-    def _fit(self, X: Features, Y: Sparse) -> None:
+    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
         rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
         members = members_of(Y)
@@ -132,7 +132,7 @@ class TreeClassifier(Model):
                     self.threshold,
                     self.max_weights or 0,
                     self.seed + number,
-                    np.empty(0, np.float32),
+                    row_weights,
                     threads,
                     progress,
                 )
