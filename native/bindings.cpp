@@ -239,8 +239,9 @@ class TreeModel {
 nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
                      const nb::tuple& tree, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
-                     float threshold, int64_t max_weights, uint64_t seed, const Array<float>& row_weights, int n_threads,
-                     Progress& progress) {
+                     float threshold, int64_t max_weights, uint64_t seed, const Array<float>& row_weights,
+                     int32_t first_node, int32_t last_node, bool rows_with_labels, const Array<int64_t>& matched_indptr,
+                     const Array<int32_t>& matched_indices, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   const auto child_ptr = nb::cast<Array<int32_t>>(tree[0]);
@@ -248,8 +249,12 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
   const auto labels = nb::cast<Array<int32_t>>(tree[2]);
   const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
   if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
+  if (first_node < 0 || first_node > last_node || last_node > shape.n_nodes()) throw Error("the tree has no such nodes");
+  CsrView matched;
+  if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
+  if (matched_indptr.size() != 0 && matched.n_rows() != last_node - first_node) throw Error("there are not rows for each trained node");
   const TrainingOptions options{cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights, seed,
-                                view(row_weights)};
+                                view(row_weights), first_node, last_node, rows_with_labels, matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
                         to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),

@@ -53,8 +53,8 @@ struct NodeProblem {
 class Gatherer {
  public:
   Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
-           std::span<const float> row_weights)
-      : X_(X), members_(members), tree_(tree), below_(below), row_weights_(row_weights), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
+           const TrainingOptions& options)
+      : X_(X), members_(members), tree_(tree), below_(below), options_(options), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
 
   NodeProblem gather(int32_t node) {
     NodeProblem p;
@@ -77,9 +77,14 @@ class Gatherer {
 
   void collect_rows(int32_t node) {
     rows_.clear();
-    for (int32_t label : below_.of(node))
-      for (int32_t row : members_.row(label))
-        if (row_number_[row] < 0) row_number_[row] = 0, rows_.push_back(row);
+    const auto add = [&](int32_t row) {
+      if (row_number_[row] < 0) row_number_[row] = 0, rows_.push_back(row);
+    };
+    if (options_.rows_with_labels)
+      for (int32_t label : below_.of(node))
+        for (int32_t row : members_.row(label)) add(row);
+    if (!options_.matched.indptr.empty())
+      for (int32_t row : options_.matched.row(node - options_.first_node)) add(row);
     std::sort(rows_.begin(), rows_.end());
   }
 
@@ -94,7 +99,7 @@ class Gatherer {
       each_label_of_sibling(node, sibling, [&](int32_t label) {
         for (int32_t row : members_.row(label)) {
           const int32_t i = row_number_[row];
-          if (std::exchange(last[i], sibling) != sibling) p.positives.push_back(i);
+          if (i >= 0 && std::exchange(last[i], sibling) != sibling) p.positives.push_back(i);
         }
       });
       p.positive_ptr.push_back(static_cast<int64_t>(p.positives.size()));
@@ -123,7 +128,7 @@ class Gatherer {
         square += static_cast<double>(v) * v;
       }
       p.squares.push_back(static_cast<float>(square));
-      if (!row_weights_.empty()) p.row_weights.push_back(row_weights_[row]);
+      if (!options_.row_weights.empty()) p.row_weights.push_back(options_.row_weights[row]);
     }
   }
 
@@ -131,7 +136,7 @@ class Gatherer {
   const CsrView& members_;
   const TreeView& tree_;
   const SubtreeLabels& below_;
-  const std::span<const float> row_weights_;
+  const TrainingOptions& options_;
   std::vector<int32_t> rows_, row_number_, feature_number_;
 };
 
@@ -262,39 +267,43 @@ class Trainer {
   Trainer(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
           Progress& progress)
       : X_(X), members_(members), tree_(tree), below_(tree), options_(options), n_threads_(std::max(n_threads, 1)),
-        progress_(progress), work_(tree.n_nodes()), results_(tree.n_nodes()), gatherers_(n_threads_), solvers_(n_threads_) {}
+        progress_(progress), work_(n_nodes()), results_(n_nodes()), gatherers_(n_threads_), solvers_(n_threads_) {}
 
   // The few large nodes come one after the other, with all threads on their groups; then the many small ones side by
   // side. So no more than one large node's rows are copied at a time.
   Blocks run() {
     const std::vector<int32_t> largest = by_work();
-    const int64_t total = progress_.total;
+    const int64_t total = std::accumulate(work_.begin(), work_.end(), int64_t{0});
+    progress_.total += total;
     int32_t n_large = 0;
-    while (n_threads_ > 1 && n_large < tree_.n_nodes() && work_[largest[n_large]] * 4 * n_threads_ > total) ++n_large;
+    while (n_threads_ > 1 && n_large < n_nodes() && work(largest[n_large]) * 4 * n_threads_ > total) ++n_large;
     for (int32_t i = 0; i < n_large; ++i) solve(largest[i], 0, n_threads_);
-    parallel_for(tree_.n_nodes() - n_large, 1, n_threads_,
+    parallel_for(n_nodes() - n_large, 1, n_threads_,
                  [&](int64_t i, int64_t, int worker) { solve(largest[n_large + i], worker, 1); });
     return packed();
   }
 
  private:
+  int32_t n_nodes() const { return options_.last_node - options_.first_node; }
+  int64_t work(int32_t node) const { return work_[node - options_.first_node]; }
+
   // The nodes, those with the most work first.
   std::vector<int32_t> by_work() {
-    for (int32_t node = 0; node < tree_.n_nodes(); ++node) {
-      int64_t rows = 0;
+    for (int32_t i = 0; i < n_nodes(); ++i) {
+      const int32_t node = options_.first_node + i;
+      int64_t rows = options_.matched.indptr.empty() ? 0 : static_cast<int64_t>(options_.matched.row(i).size());
       for (int32_t label : below_.of(node)) rows += static_cast<int64_t>(members_.row(label).size());
-      work_[node] = rows * ((tree_.n_siblings(node) + kLanes - 1) / kLanes);
+      work_[i] = rows * ((tree_.n_siblings(node) + kLanes - 1) / kLanes);
     }
-    progress_.total = std::accumulate(work_.begin(), work_.end(), int64_t{0});
-    std::vector<int32_t> nodes(tree_.n_nodes());
-    std::iota(nodes.begin(), nodes.end(), 0);
-    std::stable_sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return work_[a] > work_[b]; });
+    std::vector<int32_t> nodes(n_nodes());
+    std::iota(nodes.begin(), nodes.end(), options_.first_node);
+    std::stable_sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return work(a) > work(b); });
     return nodes;
   }
 
   void solve(int32_t node, int worker, int inner_threads) {
     if (!gatherers_[worker])
-      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_.row_weights);
+      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_);
     const NodeProblem p = gatherers_[worker]->gather(node);
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
@@ -303,9 +312,9 @@ class Trainer {
       const auto siblings = std::span(order).subspan(g * kLanes, std::min<size_t>(kLanes, order.size() - g * kLanes));
       GroupSolver& solver = solvers_[inner_threads > 1 ? inner : worker];
       groups[g] = solver.solve(p, siblings, options_, Random(node_seed, static_cast<uint64_t>(g)).next());
-      progress_.done += work_[node] / static_cast<int64_t>(groups.size());
+      progress_.done += work(node) / static_cast<int64_t>(groups.size());
     });
-    results_[node] = assembled(p, order, groups);
+    results_[node - options_.first_node] = assembled(p, order, groups);
   }
 
   Blocks packed() {

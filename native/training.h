@@ -19,6 +19,11 @@ struct TrainingOptions {
   int64_t max_weights = 0;     // of the others, so many of the largest of each classifier are kept; 0: all
   uint64_t seed = 0;
   std::span<const float> row_weights;  // how much each row's loss weighs; empty: all the same
+  // Which nodes are trained, and on which rows: those that have a label below the node, those that a matcher sends
+  // there, or both.
+  int32_t first_node = 0, last_node = 0;
+  bool rows_with_labels = true;
+  CsrView matched;  // trained nodes × rows; without nodes: none
 };
 
 // How far a training is; may be read while it runs.
@@ -26,8 +31,8 @@ struct Progress {
   std::atomic<int64_t> done{0}, total{0};
 };
 
-// `members` is labels × rows. A node's classifiers see the rows that have a label below it; a row is a positive of each
-// sibling that its labels are below of.
+// `members` is labels × rows. A row is a positive of each sibling that its labels are below of. The blocks are those of
+// the trained nodes.
 Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
              Progress& progress);
 

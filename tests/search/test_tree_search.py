@@ -12,11 +12,11 @@ from labelwood import _native
 from labelwood.base import Limits
 from labelwood.inputs import as_labels, from_scipy
 from labelwood.labels.representations import members_of
-from labelwood.search.tree import TrainedTree, train_tree
+from labelwood.search.training import Training
+from labelwood.search.tree import TrainedTree
 from labelwood.trees import LabelTree
 
 NO_LIMITS = Limits.of(1)
-EVERYTHING = np.empty(0, np.float32)
 
 
 def random_nested(rng, labels, depth=0):
@@ -25,6 +25,26 @@ def random_nested(rng, labels, depth=0):
         return [int(label) for label in labels]
     cuts = np.sort(rng.integers(1, len(labels), rng.integers(1, 4)))
     return [random_nested(rng, part, depth + 1) for part in np.split(labels, np.unique(cuts))]
+
+
+def training(rows, members, threshold, seed, *, negatives="tree", beam=10):
+    return Training(
+        rows=rows,
+        members=members,
+        row_weights=np.empty(0, np.float32),
+        cost=1.0,
+        positive_weight=1.0,
+        bias=1.0,
+        tolerance=0.1,
+        max_passes=20,
+        threshold=threshold,
+        max_weights=0,
+        seed=seed,
+        negatives=negatives,
+        beam=beam,
+        link="l3-hinge",
+        n_threads=2,
+    )
 
 
 def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
@@ -36,8 +56,7 @@ def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
     Y = rng.random((60, n_labels)) < 0.1
     rows = from_scipy(sparse.csr_array(X.astype(np.float32)))
     members = members_of(as_labels(Y, 60))
-    options = (1.0, 1.0, 1.0, 0.1, 20, threshold, 0, seed, EVERYTHING, 1, _native.Progress())
-    return train_tree(rows, members, 60, tree, *options).stored(precision), rows
+    return training(rows, members, threshold, seed).run(tree, _native.Progress()).stored(precision), rows
 
 
 def answers(model, rows, k, beam, *, best_first, limits=NO_LIMITS):
@@ -110,8 +129,7 @@ def test_wide_leaves_are_cut_into_segments_that_change_nothing():
     tree = LabelTree.from_nested(list(range(700)))
     X = sparse.csr_array((rng.random((300, 5000)) * (rng.random((300, 5000)) < 0.02)).astype(np.float32))
     Y = rng.random((300, 700)) < 0.01
-    options = (1.0, 1.0, 1.0, 0.1, 20, 0.01, 0, 0, EVERYTHING, 2, _native.Progress())
-    model = train_tree(from_scipy(X), members_of(as_labels(Y, 300)), 300, tree, *options)
+    model = training(from_scipy(X), members_of(as_labels(Y, 300)), 0.01, 0).run(tree, _native.Progress())
     top, _ = answers(model, from_scipy(X), 5, None, best_first=True)
     exact = brute_force(model, from_scipy(X))
     np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)

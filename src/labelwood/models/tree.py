@@ -16,7 +16,8 @@ from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, from_dense, thread_count
 from labelwood.labels.representations import label_vectors, members_of
 from labelwood.progress import shown
-from labelwood.search.tree import Link, Precision, TrainedTree, train_tree
+from labelwood.search.training import Negatives, Training
+from labelwood.search.tree import Link, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Positive: TypeAlias = Annotated[float, Gt(0)]
 # Of each tree so many labels go into the mean at least; fewer would turn near misses into zeros.
 _CANDIDATES = 20
 _MAX_ARITY = 256
+_ANY_BEAM = 10  # for negatives, where the search itself is exact
 
 
 class TreeClassifier(Model):
@@ -34,7 +36,7 @@ class TreeClassifier(Model):
     A row goes down the tree: the classifiers of a node score its children together, and those of a leaf its labels. A
     label's score is the product of the linked scores on the way to it. Only the `beam` best nodes of each depth are
     opened, and the search ends as soon as nothing left can be among the first k; the answers are those of beam search
-    level by level. Each classifier is trained on the rows that have a label below its node.
+    level by level.
 
     Wide and shallow trees (large `arity` and `max_leaf`) are more accurate and take longer to train; so do several
     trees. Training holds, besides its input, one copy of the rows, the weights of sixteen classifiers a thread, and
@@ -47,6 +49,8 @@ class TreeClassifier(Model):
         arity: Children of a node; if not given, as many as make the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
+        negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
+            classifiers above send there ("beam"), or both.
         cost: How much errors on training rows weigh against small weights (C).
         positive_weight: How much more errors on positive rows weigh.
         bias: Value of one more feature that every row has; 0 for none.
@@ -80,6 +84,7 @@ class TreeClassifier(Model):
         arity: Annotated[int, Ge(2)] | None = None,
         max_leaf: Annotated[int, Ge(1)] = 128,
         beam: Annotated[int, Ge(1)] | None = 10,
+        negatives: Negatives = "tree",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 1.0,
@@ -98,6 +103,7 @@ class TreeClassifier(Model):
         self.arity = arity
         self.max_leaf = max_leaf
         self.beam = beam
+        self.negatives = negatives
         self.cost = cost
         self.positive_weight = positive_weight
         self.bias = bias
@@ -117,26 +123,26 @@ class TreeClassifier(Model):
         members = members_of(Y)
         trees = []
         for number, tree in enumerate(self._label_trees(rows, Y, threads)):
+            training = Training(
+                rows=rows,
+                members=members,
+                row_weights=row_weights,
+                cost=self.cost,
+                positive_weight=self.positive_weight,
+                bias=self.bias,
+                tolerance=self.tolerance,
+                max_passes=self.max_passes,
+                threshold=self.threshold,
+                max_weights=self.max_weights or 0,
+                seed=self.seed + number,
+                negatives=self.negatives,
+                beam=self.beam or _ANY_BEAM,
+                link=self.link,
+                n_threads=threads,
+            )
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
-                trained = train_tree(
-                    rows,
-                    members,
-                    Y.n_rows,
-                    tree,
-                    self.cost,
-                    self.positive_weight,
-                    self.bias,
-                    self.tolerance,
-                    self.max_passes,
-                    self.threshold,
-                    self.max_weights or 0,
-                    self.seed + number,
-                    row_weights,
-                    threads,
-                    progress,
-                )
-            trees.append(trained.stored(self.precision))
+                trees.append(training.run(tree, progress).stored(self.precision))
         self.trees_ = trees
 
     def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:

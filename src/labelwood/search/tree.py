@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -66,6 +66,15 @@ class TrainedTree:
         self.tree = tree
         self.blocks = blocks
         self.n_features = n_features
+
+    @classmethod
+    def joined(cls, tree: LabelTree, parts: Sequence[tuple[NDArray[Any], ...]], n_features: int) -> TrainedTree:
+        """A tree from the blocks of its nodes, first to last, as native training returns them part by part."""
+        blocks: list[NDArray[Any]] = []
+        for place, name in enumerate(name for name in _BLOCKS if name != "scales"):
+            arrays = [part[place] for part in parts]
+            blocks.append(_joined_pointers(arrays) if name.endswith("_ptr") else np.concatenate(arrays))
+        return cls(tree, (*blocks, np.empty(0, np.float32)), n_features)
 
     @cached_property
     def _native(self) -> Any:
@@ -159,16 +168,11 @@ class TrainedTree:
         return trained
 
 
-def train_tree(
-    rows: Sparse,
-    members: tuple[NDArray[np.int64], NDArray[np.int32]],
-    n_rows: int,
-    tree: LabelTree,
-    *options: Any,
-) -> TrainedTree:
-    """Trains the classifiers of a tree; `options` are those of native `train_tree`."""
-    blocks = _native.train_tree(*rows, *members, n_rows, tuple(tree.arrays().values()), *options)
-    return TrainedTree(tree, (*blocks, np.empty(0, np.float32)), rows.n_cols)
+def _joined_pointers(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays that each begin with 0 and end with a count, one after the other as one such array."""
+    starts = np.cumsum([0, *(array[-1] for array in arrays)])
+    tails = [array[1:] + start for array, start in zip(arrays, starts[:-1], strict=True)]
+    return np.concatenate([arrays[0][:1], *tails]).astype(arrays[0].dtype)
 
 
 def _decoded(values: NDArray[Any]) -> NDArray[np.float32]:
