@@ -130,9 +130,9 @@ def test_kmeans_finds_planted_groups_of_different_sizes():
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(1, 30), st.integers(0, 99))
-def test_kmeans_dissolves_small_clusters(min_size, seed):
-    tree = kmeans(random_vectors(300, seed), arity=50, max_leaf=150, min_size=min_size)
+@given(st.integers(1, 30), st.integers(0, 99), st.sampled_from([0.0, 0.02, 0.5, 0.98]))
+def test_kmeans_dissolves_small_clusters(min_size, seed, empty):
+    tree = kmeans(random_vectors(300, seed, empty=empty), arity=50, max_leaf=150, min_size=min_size)
     assert len(tree.leaves) == 1 or tree.leaf_sizes.min() >= min_size
 
 
