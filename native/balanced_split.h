@@ -21,8 +21,8 @@ using Labels = std::span<int32_t>;
 class BalancedSplit {
  public:
   BalancedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads), centers_(vectors.n_cols),
-        sums_(vectors.n_cols), seen_(vectors.n_cols) {}
+      : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads),
+        centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
 
   // Cuts the labels into parts whose sizes differ by at most one; `ends` gets the end of each, counted from `offset`.
   void cut(Labels labels, int64_t parts, int64_t offset, Random& streams, std::vector<int64_t>& ends) {
@@ -31,7 +31,8 @@ class BalancedSplit {
       return;
     }
     const int64_t left = parts / 2;
-    const int64_t size = std::clamp<int64_t>(split(labels, left, parts, streams.next()), left, std::ssize(labels) - (parts - left));
+    const int64_t most = std::ssize(labels) - (parts - left);
+    const int64_t size = std::clamp(split(labels, left, parts, streams.next()), left, most);
     cut(labels.first(size), left, offset, streams, ends);
     cut(labels.subspan(size), parts - left, offset + size, streams, ends);
   }

@@ -163,7 +163,9 @@ nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& ind
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || min_size < 1 || vectors.n_rows() < 1)
     throw Error("a tree needs labels, arity 2 or more, max_leaf 1 or more and min_size 1 or more");
-  const ClusterOptions options{.arity = arity, .max_leaf = max_leaf, .min_size = min_size, .max_depth = max_depth, .seed = seed};
+  // Rounds cost more than in halving, and the last of them move few labels.
+  const ClusterOptions options{.arity = arity, .max_leaf = max_leaf, .min_size = min_size, .max_depth = max_depth,
+                               .tolerance = 3e-4f, .seed = seed};
   Tree tree = without_gil([&] { return kmeans_tree(vectors, options, n_threads); });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -62,17 +63,20 @@ Multiply chosen() {
 
 }  // namespace
 
-KMeansSplit::KMeansSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
-    : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads), number_(vectors.n_cols, -1) {}
+KMeansSplit::KMeansSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options,
+                         int n_threads)
+    : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads),
+      number_(vectors.n_cols, -1) {}
 
 void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stream, std::vector<int64_t>& ends) {
   const auto is_empty = [&](int32_t label) { return vectors_.row(label).empty(); };
-  const auto border = std::stable_partition(labels.begin(), labels.end(), [&](int32_t label) { return !is_empty(label); });
+  const auto border = std::stable_partition(labels.begin(), labels.end(), std::not_fn(is_empty));
   const auto told_apart = labels.first(border - labels.begin());
   const int64_t n_empty = std::ssize(labels) - std::ssize(told_apart);
   // Labels without a vector make a part of their own, for which a center is spared.
   const int64_t room = options_.arity - (n_empty > 0);
-  const int64_t n_centers = std::clamp<int64_t>(std::ssize(told_apart) / (2 * options_.min_size), 1, std::max<int64_t>(room, 1));
+  const int64_t wanted = std::ssize(told_apart) / (2 * static_cast<int64_t>(options_.min_size));
+  const int64_t n_centers = std::clamp<int64_t>(wanted, 1, room);
   if (n_centers > 1) {
     choose_sample(told_apart, n_centers, stream);
     make_centers(n_centers);
@@ -84,7 +88,7 @@ void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stre
   }
   arrange(told_apart, offset, n_centers, ends);
   if (n_empty == 0) return;
-  if (n_empty < options_.min_size && !ends.empty()) ends.pop_back();
+  if (std::min(n_empty, std::ssize(told_apart)) < options_.min_size && !ends.empty()) ends.pop_back();
   ends.push_back(offset + std::ssize(labels));
 }
 
@@ -147,7 +151,8 @@ double KMeansSplit::assign(std::span<const int32_t> labels, std::vector<int32_t>
 float KMeansSplit::nearest(int32_t label, std::vector<Lanes>& scores, int32_t& cluster) const {
   static const Multiply multiply = chosen();
   const auto ids = vectors_.row(label);
-  multiply({ids.data(), vectors_.row_values(label).data(), ids.size()}, number_.data(), flat(sums_), width_, flat(scores));
+  const Row row{ids.data(), vectors_.row_values(label).data(), ids.size()};
+  multiply(row, number_.data(), flat(sums_), width_, flat(scores));
   const float* score = flat(scores);
   float best = -std::numeric_limits<float>::infinity();
   cluster = 0;
@@ -218,7 +223,8 @@ void KMeansSplit::forget() {
   features_.clear();
 }
 
-void KMeansSplit::arrange(std::span<int32_t> labels, int64_t offset, int64_t n_clusters, std::vector<int64_t>& ends) const {
+void KMeansSplit::arrange(std::span<int32_t> labels, int64_t offset, int64_t n_clusters,
+                          std::vector<int64_t>& ends) const {
   std::vector<int64_t> places(n_clusters);
   for (int32_t cluster : clusters_) ++places[cluster];
   int64_t end = 0;

@@ -58,7 +58,8 @@ bool sound(const Tree& tree, int64_t n_labels, const ClusterOptions& options) {
   for (size_t node = 0; node + 1 < tree.child_ptr.size(); ++node) {
     const int64_t size = tree.label_ptr[node + 1] - tree.label_ptr[node];
     const int32_t children = tree.child_ptr[node + 1] - tree.child_ptr[node];
-    if (size > options.max_leaf || children > options.arity || children == 1 || (size > 0) == (children > 0)) return false;
+    if (size > options.max_leaf || children > options.arity) return false;
+    if (children == 1 || (size > 0) == (children > 0)) return false;
   }
   return true;
 }

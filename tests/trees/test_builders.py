@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,9 +130,9 @@ def test_kmeans_finds_planted_groups_of_different_sizes():
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(1, 30), st.integers(0, 99))
-def test_kmeans_dissolves_small_clusters(min_size, seed):
-    tree = kmeans(random_vectors(300, seed), arity=50, max_leaf=150, min_size=min_size)
+@given(st.integers(1, 30), st.integers(0, 99), st.sampled_from([0.0, 0.02, 0.5, 0.98]))
+def test_kmeans_dissolves_small_clusters(min_size, seed, empty):
+    tree = kmeans(random_vectors(300, seed, empty=empty), arity=50, max_leaf=150, min_size=min_size)
     assert len(tree.leaves) == 1 or tree.leaf_sizes.min() >= min_size
 
 
@@ -136,6 +140,20 @@ def test_kmeans_keeps_labels_without_rows_together():
     vectors = np.vstack([planted(100, 5), np.zeros((40, 5))])
     leaves = [leaf for leaf in leaves_of(kmeans(vectors, arity=10, max_leaf=60)) if max(leaf) >= 100]
     assert [sorted(leaf) for leaf in leaves] == [list(range(100, 140))]
+
+
+@pytest.mark.parametrize("level", ["baseline", "v3"])
+def test_every_width_of_registers_gives_the_same_tree(level):
+    program = (
+        "import hashlib, numpy as np; from labelwood.trees import kmeans\n"
+        "tree = kmeans(np.random.default_rng(0).random((500, 30)) ** 4, arity=83, max_leaf=10, min_size=1)\n"
+        "print(hashlib.sha256(b''.join(a.tobytes() for a in tree.arrays().values())).hexdigest())"
+    )
+    wide, narrow = (
+        subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True).stdout
+        for env in (dict(os.environ), {**os.environ, "LABELWOOD_SIMD": level})
+    )
+    assert wide == narrow
 
 
 def test_sparse_and_dense_vectors_give_the_same_tree():
