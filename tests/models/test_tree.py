@@ -59,6 +59,47 @@ def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
             assert abs(gradient(dense[rows], y, w, float(biases[place]))).max() < 2e-3
 
 
+@pytest.mark.parametrize("negatives", ["beam", "both"])
+def test_negatives_from_the_beam_are_the_rows_sent_to_a_node(negatives):
+    X, Y = generated(n_rows=150, n_features=25, n_labels=12)
+    model = lw.TreeClassifier(
+        arity=4,
+        max_leaf=3,
+        beam=2,
+        negatives=negatives,
+        tolerance=1e-5,
+        max_passes=5000,
+        threshold=0,
+        precision="float32",
+    ).fit(X, Y)
+    tree = model.trees_[0].tree
+    dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
+    weights, biases = model.trees_[0].block(0)
+    order = np.argsort(-np.minimum(dense @ weights.toarray() + biases, 1), axis=1, kind="stable")
+    for node in range(1, tree.n_nodes):
+        labels = tree.labels[tree.label_ptr[node] : tree.label_ptr[node + 1]]
+        rows = (order[:, :2] == node - 1).any(axis=1)
+        if negatives == "both":
+            rows |= marks[:, labels].any(axis=1)
+        weights, biases = model.trees_[0].block(node)
+        for place, label in enumerate(labels):
+            y = np.where(marks[rows, label], 1.0, -1.0)
+            w = weights[:, [place]].toarray().ravel().astype(np.float64)
+            assert abs(gradient(dense[rows], y, w, float(biases[place]))).max() < 2e-3
+
+
+@pytest.mark.parametrize("negatives", ["beam", "both"])
+def test_negatives_from_the_beam_work_where_leaves_lie_at_different_depths(negatives):
+    from labelwood.trees import LabelTree
+
+    X, Y = generated()
+    given = LabelTree.from_nested([[0, 1], [[2, 3, 4], [[5], list(range(6, 25))]], list(range(25, 40))])
+    model = lw.TreeClassifier(tree=given, negatives=negatives, beam=2).fit(X, Y)
+    assert model.score(X, Y) > 0.6
+    same = lw.TreeClassifier(tree=given, negatives=negatives, beam=2, n_threads=1).fit(X, Y)
+    assert np.array_equal(same.predict_topk(X, 5).scores, model.predict_topk(X, 5).scores)
+
+
 def test_small_weights_are_dropped_and_the_largest_kept():
     X, Y = generated()
     assert (abs(lw.OneVsRest(threshold=0.3, precision="float32").fit(X, Y).trees_[0].block(0)[0].data) >= 0.3).all()
