@@ -240,7 +240,7 @@ class TreeModel {
 
 nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
-                     const nb::tuple& tree, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
+                     const nb::tuple& tree, int loss, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
                      float threshold, int64_t max_weights, uint64_t seed, const Array<float>& row_weights,
                      int32_t first_node, int32_t last_node, bool rows_with_labels, const Array<int64_t>& matched_indptr,
                      const Array<int32_t>& matched_indices, int n_threads, Progress& progress) {
@@ -255,7 +255,7 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
   CsrView matched;
   if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
   if (matched_indptr.size() != 0 && matched.n_rows() != last_node - first_node) throw Error("there are not rows for each trained node");
-  const TrainingOptions options{cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights, seed,
+  const TrainingOptions options{static_cast<Loss>(loss), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights, seed,
                                 view(row_weights), first_node, last_node, rows_with_labels, matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),

@@ -185,7 +185,9 @@ class GroupSolver {
     };
     float* weights = weights_.of_size(p.features.size());
     alignas(64) float biases[kLanes];
-    simd::kernels().solve_squared_hinge(problem, {alphas_.of_size(p.n_rows()), order_.data()}, weights, biases);
+    const bool logistic = options.loss == Loss::kLogistic;
+    const auto solve = logistic ? simd::kernels().solve_logistic : simd::kernels().solve_squared_hinge;
+    solve(problem, {alphas_.of_size(size_t{logistic ? 2u : 1u} * p.n_rows()), order_.data()}, weights, biases);
     return kept(weights, biases, static_cast<int32_t>(p.features.size()), static_cast<int>(siblings.size()), options);
   }
 

@@ -9,7 +9,10 @@
 
 namespace labelwood {
 
+enum class Loss { kSquaredHinge, kLogistic };
+
 struct TrainingOptions {
+  Loss loss = Loss::kSquaredHinge;
   float cost = 1;              // C: how much a row's loss weighs against small weights
   float positive_weight = 1;   // how much more positives weigh
   float bias = 1;              // value of a feature that every row has; 0 for none

@@ -30,7 +30,7 @@ struct SiblingProblem {
 };
 
 struct SiblingWorkspace {
-  float* alphas;   // n_rows × lanes
+  float* alphas;   // n_rows × lanes; for the logistic loss n_rows × 2 × lanes
   int32_t* order;  // n_rows
 };
 
@@ -41,6 +41,8 @@ struct Kernels {
   // Dual coordinate descent for the L2-regularised squared hinge; writes weights (n_features × lanes) and biases (lanes).
   // Returns the number of passes.
   int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
+  // The same for the logistic loss.
+  int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

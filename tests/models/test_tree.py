@@ -42,6 +42,22 @@ def test_classifiers_minimise_the_squared_hinge(cost, positive_weight):
         assert abs(gradient(dense, y, w, float(biases[place]), cost=cost, positive_weight=positive_weight)).max() < 2e-3
 
 
+@pytest.mark.parametrize("cost", [1.0, 5.0])
+def test_classifiers_minimise_the_logistic_loss(cost):
+    X, Y = generated(n_rows=120, n_features=30, n_labels=21)
+    model = lw.OneVsRest(
+        loss="logistic", cost=cost, tolerance=1e-3, max_passes=3000, threshold=0, precision="float32", link="sigmoid"
+    ).fit(X, Y)
+    weights, biases = model.trees_[0].block(0)
+    dense, marks = X.toarray().astype(np.float64), Y.toarray()
+    for place, label in enumerate(model.trees_[0].tree.labels):
+        y = np.where(marks[:, label] > 0, 1.0, -1.0)
+        w, b = weights[:, [place]].toarray().ravel().astype(np.float64), float(biases[place])
+        pull = cost * y / (1 + np.exp(y * (dense @ w + b)))
+        assert abs(np.append(w - dense.T @ pull, b - pull.sum())).max() < 0.02
+    assert model.score(X, Y) > 0.5
+
+
 def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
     X, Y = generated(n_rows=150, n_features=25, n_labels=12)
     model = lw.TreeClassifier(

@@ -32,6 +32,7 @@ def training(rows, members, threshold, seed, *, negatives="tree", beam=10):
         rows=rows,
         members=members,
         row_weights=np.empty(0, np.float32),
+        loss="squared-hinge",
         cost=1.0,
         positive_weight=1.0,
         bias=1.0,

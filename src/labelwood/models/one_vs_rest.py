@@ -10,6 +10,7 @@ from annotated_types import Ge
 from labelwood.base import Threads
 from labelwood.inputs import Sparse
 from labelwood.models.tree import Positive, TreeClassifier
+from labelwood.search.training import Loss
 from labelwood.search.tree import Link, Precision
 from labelwood.trees import LabelTree
 
@@ -29,6 +30,7 @@ class OneVsRest(TreeClassifier):
     def __init__(
         self,
         *,
+        loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 1.0,
@@ -44,6 +46,7 @@ class OneVsRest(TreeClassifier):
     ) -> None:
         super().__init__(
             beam=None,
+            loss=loss,
             cost=cost,
             positive_weight=positive_weight,
             bias=bias,

@@ -16,7 +16,7 @@ from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, from_dense, thread_count
 from labelwood.labels.representations import label_vectors, members_of
 from labelwood.progress import shown
-from labelwood.search.training import Negatives, Training
+from labelwood.search.training import Loss, Negatives, Training
 from labelwood.search.tree import Link, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree
 
@@ -51,6 +51,8 @@ class TreeClassifier(Model):
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
+        loss: What errors cost: the square of a margin's lack, or the logistic loss, which is slower and goes well with
+            the link "sigmoid".
         cost: How much errors on training rows weigh against small weights (C).
         positive_weight: How much more errors on positive rows weigh.
         bias: Value of one more feature that every row has; 0 for none.
@@ -85,6 +87,7 @@ class TreeClassifier(Model):
         max_leaf: Annotated[int, Ge(1)] = 128,
         beam: Annotated[int, Ge(1)] | None = 10,
         negatives: Negatives = "tree",
+        loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 1.0,
@@ -104,6 +107,7 @@ class TreeClassifier(Model):
         self.max_leaf = max_leaf
         self.beam = beam
         self.negatives = negatives
+        self.loss = loss
         self.cost = cost
         self.positive_weight = positive_weight
         self.bias = bias
@@ -127,6 +131,7 @@ class TreeClassifier(Model):
                 rows=rows,
                 members=members,
                 row_weights=row_weights,
+                loss=self.loss,
                 cost=self.cost,
                 positive_weight=self.positive_weight,
                 bias=self.bias,

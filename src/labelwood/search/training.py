@@ -16,6 +16,8 @@ from labelwood.search.tree import TrainedTree
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
+Loss: TypeAlias = Literal["squared-hinge", "logistic"]
+LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
 _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
@@ -26,6 +28,7 @@ class Training:
     rows: Sparse
     members: tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label
     row_weights: Floats
+    loss: str
     cost: float
     positive_weight: float
     bias: float
@@ -79,6 +82,7 @@ class Training:
             *self.members,
             self.rows.n_rows,
             tuple(tree.arrays().values()),
+            LOSSES[self.loss],
             self.cost,
             self.positive_weight,
             self.bias,
