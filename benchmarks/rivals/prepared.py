@@ -1,0 +1,82 @@
+"""The same matrices for all contenders, made once and kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import labelwood as lw
+
+PARTS = ("X.trn", "Y.trn", "X.tst", "Y.tst")
+
+
+def prepare(data: Path, cache: Path) -> Path:
+    """A folder with the four matrices of `data`: itself if it holds them, else one in the cache."""
+    if all((data / f"{part}.npz").exists() for part in PARTS):
+        return data
+    folder = cache / "data" / data.resolve().name
+    mark = folder / "facts.json"
+    if not mark.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        train, test = read_split(data, "train"), read_split(data, "test")
+        X_trn, X_tst = features(train, test)
+        n_labels = test.align(train.labels).n_labels
+        for part, M in {"X.trn": X_trn, "X.tst": X_tst}.items():
+            save(folder, part, M, M.shape[1])
+        for part, M in {"Y.trn": train.Y, "Y.tst": test.align(train.labels).Y}.items():
+            save(folder, part, M, n_labels)
+        mark.write_text(json.dumps({"rows": len(train), "test rows": len(test), "labels": n_labels}))
+    return folder
+
+
+def read_split(data: Path, split: str) -> Any:
+    """The rows of one split; where records have a title, it comes before the text, as rivals' figures have it."""
+    rows = lw.read(split_file(data, split))
+    if rows.texts is not None and "title" in first_record(split_file(data, split)):
+        return lw.read(split_file(data, split), columns=lw.Columns(text=("title", "text")))
+    return rows
+
+
+def split_file(data: Path, split: str) -> Path:
+    """`train.jsonl.xz`, `eurlex_train.txt.xz`: the only file of a folder named after the split."""
+    found = [path for path in sorted(data.iterdir()) if split in path.name and "filter" not in path.name]
+    if len(found) != 1:
+        raise SystemExit(f"{data}: {len(found)} files are named after the split {split!r}, one is needed")
+    return found[0]
+
+
+def first_record(path: Path) -> dict[str, Any]:
+    """The first line of a JSONL file."""
+    from labelwood.data.source import Source  # noqa: PLC0415 (only for texts)
+
+    record: dict[str, Any] = json.loads(Source(path).read().split(b"\n", 1)[0])
+    return record
+
+
+def features(train: Any, test: Any) -> tuple[Any, Any]:
+    """Numeric rows at unit norm, or tf-idf of the texts, learned from training rows."""
+    if train.texts is None:
+        return unit_rows(train.sparse), unit_rows(test.sparse)
+    vectorizer = lw.TextVectorizer(min_token=1, min_df=2)
+    return vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows divided by their length; rows of zeros stay."""
+    X = sparse.csr_matrix(X, dtype=np.float32)
+    X.eliminate_zeros()
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X.data /= np.repeat(norms, np.diff(X.indptr))
+    return X
+
+
+def save(folder: Path, part: str, M: Any, n_columns: int) -> None:
+    """Writes a matrix as the older scipy of some environments can read it: `csr_matrix`, 32-bit."""
+    M = sparse.csr_matrix(M, dtype=np.float32)
+    M.resize(M.shape[0], n_columns)
+    M.indices, M.indptr = M.indices.astype(np.int32), M.indptr.astype(np.int32)
+    sparse.save_npz(folder / f"{part}.npz", M, compressed=False)
