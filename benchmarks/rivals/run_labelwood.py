@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from protocol import TRAIN_THREADS, Contender, K, serve
+from protocol import TRAIN_THREADS, Contender, K, seconds, serve
 
 import labelwood as lw
 
@@ -30,6 +30,9 @@ class Labelwood(Contender):
 
     def top(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
         return answer.ids, answer.scores
+
+    def extra(self, model: Path) -> dict[str, float]:
+        return {"load_unverified_s": seconds(lambda path: lw.load(path, verify=False), model)}
 
 
 if __name__ == "__main__":
