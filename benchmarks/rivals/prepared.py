@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import labelwood as lw
+from labelwood.data.source import Source
 
 PARTS = ("X.trn", "Y.trn", "X.tst", "Y.tst")
 
@@ -35,10 +36,9 @@ def prepare(data: Path, cache: Path) -> Path:
 
 def read_split(data: Path, split: str) -> Any:
     """The rows of one split; where records have a title, it comes before the text, as rivals' figures have it."""
-    rows = lw.read(split_file(data, split))
-    if rows.texts is not None and "title" in first_record(split_file(data, split)):
-        return lw.read(split_file(data, split), columns=lw.Columns(text=("title", "text")))
-    return rows
+    path = split_file(data, split)
+    with_title = b'"title":' in Source(path).head
+    return lw.read(path, columns=lw.Columns(text=("title", "text")) if with_title else None)
 
 
 def split_file(data: Path, split: str) -> Path:
@@ -47,14 +47,6 @@ def split_file(data: Path, split: str) -> Path:
     if len(found) != 1:
         raise SystemExit(f"{data}: {len(found)} files are named after the split {split!r}, one is needed")
     return found[0]
-
-
-def first_record(path: Path) -> dict[str, Any]:
-    """The first line of a JSONL file."""
-    from labelwood.data.source import Source  # noqa: PLC0415 (only for texts)
-
-    record: dict[str, Any] = json.loads(Source(path).read().split(b"\n", 1)[0])
-    return record
 
 
 def features(train: Any, test: Any) -> tuple[Any, Any]:
