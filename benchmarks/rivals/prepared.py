@@ -25,12 +25,11 @@ def prepare(data: Path, cache: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         train, test = read_split(data, "train"), read_split(data, "test")
         X_trn, X_tst = features(train, test)
-        n_labels = test.align(train.labels).n_labels
-        for part, M in {"X.trn": X_trn, "X.tst": X_tst}.items():
-            save(folder, part, M, M.shape[1])
-        for part, M in {"Y.trn": train.Y, "Y.tst": test.align(train.labels).Y}.items():
-            save(folder, part, M, n_labels)
-        mark.write_text(json.dumps({"rows": len(train), "test rows": len(test), "labels": n_labels}))
+        Y_trn, Y_tst = labels(train, test)
+        for part, M in zip(PARTS, (X_trn, Y_trn, X_tst, Y_tst), strict=True):
+            save(folder, part, M)
+        facts = {"rows": len(train), "test rows": len(test), "features": X_trn.shape[1], "labels": Y_trn.shape[1]}
+        mark.write_text(json.dumps(facts))
     return folder
 
 
@@ -57,6 +56,18 @@ def features(train: Any, test: Any) -> tuple[Any, Any]:
     return vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)
 
 
+def labels(train: Any, test: Any) -> tuple[Any, Any]:
+    """Labels with the same ids in both. Of a catalogue beside texts, those that no row has are left out."""
+    aligned = test.align(train.labels)
+    Y_trn, Y_tst = sparse.csr_matrix(train.Y), sparse.csr_matrix(aligned.Y)
+    Y_trn.resize(Y_trn.shape[0], aligned.n_labels)
+    Y_tst.resize(Y_tst.shape[0], aligned.n_labels)
+    if train.texts is None:
+        return Y_trn, Y_tst
+    used = np.union1d(Y_trn.indices, Y_tst.indices)
+    return Y_trn[:, used], Y_tst[:, used]
+
+
 def unit_rows(X: Any) -> Any:
     """Rows divided by their length; rows of zeros stay."""
     X = sparse.csr_matrix(X, dtype=np.float32)
@@ -66,9 +77,9 @@ def unit_rows(X: Any) -> Any:
     return X
 
 
-def save(folder: Path, part: str, M: Any, n_columns: int) -> None:
+def save(folder: Path, part: str, M: Any) -> None:
     """Writes a matrix as the older scipy of some environments can read it: `csr_matrix`, 32-bit."""
     M = sparse.csr_matrix(M, dtype=np.float32)
-    M.resize(M.shape[0], n_columns)
+    M.sort_indices()
     M.indices, M.indptr = M.indices.astype(np.int32), M.indptr.astype(np.int32)
     sparse.save_npz(folder / f"{part}.npz", M, compressed=False)
