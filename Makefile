@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -40,6 +40,15 @@ bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/reading.py $(DATA)/eurlex4k/eurlex_train.txt.xz
 	$(BIN)/python benchmarks/vectorizer.py $(DATA)/eurlex57k/train.jsonl.xz
 	$(BIN)/python benchmarks/metrics.py
+
+# Beside PECOS, omikuji, napkinXC and LibMultiLabel: make bench-rivals DATA=folder of one dataset. OPTIONS as in the script.
+bench-rivals: $(VENV)/.tested
+	@test -d "$(DATA)" || { echo "name the folder of a dataset: make bench-rivals DATA=folder"; exit 1; }
+	$(BIN)/python benchmarks/compare.py $(DATA) --json build/rivals-$(notdir $(patsubst %/,%,$(DATA))).json $(OPTIONS)
+
+# How time, memory and latency grow up to a million labels: hours on two cores; make bench-scale OPTIONS='--last 131072' for less.
+bench-scale: $(VENV)/.tested
+	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist
