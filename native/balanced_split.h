@@ -59,7 +59,7 @@ class BalancedSplit {
       const double reached = score(labels);
       size = arrange(left, parts);
       const bool moved = update_sums();
-      if (!moved || (iteration > 0 && reached - objective < options_.tolerance)) break;
+      if (!moved || (iteration > 1 && reached - objective < options_.tolerance)) break;
       objective = reached;
       update_centers();
     }

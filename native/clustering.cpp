@@ -109,9 +109,11 @@ class TreeBuilder {
     return tree_.finish();
   }
 
-  void cut(const Range& node, int64_t parts, int worker, Random& streams, std::vector<int64_t>& ends) {
+  // Into no more parts than make full leaves: small leaves cost time and space.
+  void cut(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
+    const int64_t needed = (node.size() + options_.max_leaf - 1) / options_.max_leaf;
     BalancedSplit& halves = halves_[worker].get(vectors_, fingerprints_, options_, n_threads_);
-    halves.cut(tree_.labels(node), std::min(parts, node.size()), node.begin, streams, ends);
+    halves.cut(tree_.labels(node), std::min<int64_t>(needed, options_.arity), node.begin, streams, ends);
   }
 
   void cluster(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
@@ -121,8 +123,7 @@ class TreeBuilder {
     }
     if (ends.size() > 1) return;
     ends.clear();
-    const int64_t needed = (node.size() + options_.max_leaf - 1) / options_.max_leaf;
-    cut(node, std::min<int64_t>(needed, options_.arity), worker, streams, ends);
+    cut(node, worker, streams, ends);
   }
 
  private:
@@ -142,7 +143,7 @@ class TreeBuilder {
 Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads) {
   TreeBuilder builder(vectors, options, n_threads);
   return builder.build([&](const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
-    builder.cut(node, options.arity, worker, streams, ends);
+    builder.cut(node, worker, streams, ends);
   });
 }
 

@@ -17,18 +17,21 @@ from tests.contract.conftest import generated
 import labelwood as lw
 
 
-def gradient(X, y, w, b, *, cost=1.0, positive_weight=1.0):
-    """Of ½(|w|² + b²) + Σ C max(0, 1 − y(w·x + b))²; at the optimum it is zero."""
+def gradient(X, y, w, b, *, cost=1.0, positive_weight=1.0, bias=1.0):
+    """Of ½(|w|² + v²) + Σ C max(0, 1 − y(w·x + b))² where b is v times the bias; at the optimum it is zero."""
     slack = np.maximum(0, 1 - y * (X @ w + b)) * np.where(y > 0, cost * positive_weight, cost)
-    return np.append(w - 2 * X.T @ (slack * y), b - 2 * (slack * y).sum())
+    return np.append(w - 2 * X.T @ (slack * y), b / bias - 2 * bias * (slack * y).sum())
 
 
-@pytest.mark.parametrize(("cost", "positive_weight"), [(1.0, 1.0), (0.3, 1.0), (2.0, 4.0)])
-def test_classifiers_minimise_the_squared_hinge(cost, positive_weight):
+@pytest.mark.parametrize(
+    ("cost", "positive_weight", "bias"), [(1.0, 1.0, 1.0), (0.3, 1.0, 0.3), (2.0, 4.0, 1.0), (1.0, 1.0, 2.0)]
+)
+def test_classifiers_minimise_the_squared_hinge(cost, positive_weight, bias):
     X, Y = generated(n_rows=120, n_features=30, n_labels=21)
     model = lw.OneVsRest(
         cost=cost,
         positive_weight=positive_weight,
+        bias=bias,
         tolerance=1e-5,
         max_passes=5000,
         threshold=0,
@@ -39,7 +42,12 @@ def test_classifiers_minimise_the_squared_hinge(cost, positive_weight):
     for place, label in enumerate(model.trees_[0].tree.labels):
         y = np.where(marks[:, label] > 0, 1.0, -1.0)
         w = weights[:, [place]].toarray().ravel().astype(np.float64)
-        assert abs(gradient(dense, y, w, float(biases[place]), cost=cost, positive_weight=positive_weight)).max() < 2e-3
+        assert (
+            abs(
+                gradient(dense, y, w, float(biases[place]), cost=cost, positive_weight=positive_weight, bias=bias)
+            ).max()
+            < 2e-3
+        )
 
 
 @pytest.mark.parametrize("cost", [1.0, 5.0])
