@@ -32,8 +32,8 @@ _TREE = {"model": "TreeClassifier"}
 
 SETTINGS = {
     "default": Entry("labelwood", _TREE),
-    "arity32-leaf128": Entry("labelwood", {**_TREE, "arity": 32, "max_leaf": 128}, by_default=False),
-    "arity16-leaf256": Entry("labelwood", {**_TREE, "arity": 16, "max_leaf": 256}),
-    "arity4-leaf1000": Entry("labelwood", {**_TREE, "arity": 4, "max_leaf": 1000}),
-    "one-leaf": Entry("labelwood", {**_TREE, "max_leaf": 10**9}),
+    "three-trees": Entry("labelwood", {**_TREE, "n_trees": 3}),
+    "beam-negatives": Entry("labelwood", {**_TREE, "negatives": "both"}),
+    "balanced": Entry("labelwood", {**_TREE, "tree": "balanced", "max_leaf": 128}),
+    "one-vs-rest": Entry("labelwood", {"model": "OneVsRest", "bias": 0.3, "max_passes": 6}),
 }

@@ -54,7 +54,14 @@ def test_classifiers_minimise_the_squared_hinge(cost, positive_weight, bias):
 def test_classifiers_minimise_the_logistic_loss(cost):
     X, Y = generated(n_rows=120, n_features=30, n_labels=21)
     model = lw.OneVsRest(
-        loss="logistic", cost=cost, tolerance=1e-3, max_passes=3000, threshold=0, precision="float32", link="sigmoid"
+        loss="logistic",
+        cost=cost,
+        bias=1.0,
+        tolerance=1e-3,
+        max_passes=3000,
+        threshold=0,
+        precision="float32",
+        link="sigmoid",
     ).fit(X, Y)
     weights, biases = model.trees_[0].block(0)
     dense, marks = X.toarray().astype(np.float64), Y.toarray()

@@ -33,7 +33,7 @@ class OneVsRest(TreeClassifier):
         loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
-        bias: Annotated[float, Ge(0)] = 1.0,
+        bias: Annotated[float, Ge(0)] = 0.5,
         tolerance: Positive = 0.1,
         max_passes: Annotated[int, Ge(1)] = 10,
         threshold: Annotated[float, Ge(0)] = 0.1,

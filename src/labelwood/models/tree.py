@@ -27,6 +27,7 @@ Positive: TypeAlias = Annotated[float, Gt(0)]
 # Of each tree so many labels go into the mean at least; fewer would turn near misses into zeros.
 _CANDIDATES = 20
 _MAX_ARITY = 256
+_CLUSTERS = 100
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
 
 
@@ -46,7 +47,8 @@ class TreeClassifier(Model):
         tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), at random, or as
             a `LabelTree` that is given.
         n_trees: Trees with different seeds, whose scores are averaged.
-        arity: Children of a node; if not given, as many as make the tree shallow and its leaves full, up to 256.
+        arity: Children of a node; if not given, 100 for k-means, and else as many as make the tree shallow and its
+            leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
@@ -68,7 +70,7 @@ class TreeClassifier(Model):
 
     Example:
         >>> import numpy as np
-        >>> model = TreeClassifier(arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
+        >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
         >>> int(model.trees_[0].tree.depths.max()), model.predict_topk(np.eye(4), k=1).ids.ravel().tolist()
         (2, [0, 1, 2, 3])
     """
@@ -81,18 +83,18 @@ class TreeClassifier(Model):
     def __init__(
         self,
         *,
-        tree: Literal["balanced", "kmeans", "random", "given"] | LabelTree = "balanced",
+        tree: Literal["balanced", "kmeans", "random", "given"] | LabelTree = "kmeans",
         n_trees: Annotated[int, Ge(1)] = 1,
         arity: Annotated[int, Ge(2)] | None = None,
-        max_leaf: Annotated[int, Ge(1)] = 128,
+        max_leaf: Annotated[int, Ge(1)] = 300,
         beam: Annotated[int, Ge(1)] | None = 10,
         negatives: Negatives = "tree",
         loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
-        bias: Annotated[float, Ge(0)] = 1.0,
+        bias: Annotated[float, Ge(0)] = 0.5,
         tolerance: Positive = 0.1,
-        max_passes: Annotated[int, Ge(1)] = 10,
+        max_passes: Annotated[int, Ge(1)] = 12,
         threshold: Annotated[float, Ge(0)] = 0.1,
         max_weights: Annotated[int, Ge(1)] | None = None,
         precision: Precision = "int8",
@@ -161,7 +163,7 @@ class TreeClassifier(Model):
             raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
         vectors = label_vectors(rows, Y, threads)
         assert isinstance(vectors, Sparse)
-        arity = self.arity or shallow_arity(Y.n_cols, self.max_leaf)
+        arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
         build = BUILDERS[self.tree]
         return [
             build(vectors.to_scipy(), arity=arity, max_leaf=self.max_leaf, seed=self.seed + number, n_threads=threads)
