@@ -227,9 +227,9 @@ class TreeModel {
     BlocksView& b = model_.blocks;
     b.values = array.data();
     b.n_values = array.size();
-    if (array.dtype() == nb::dtype<float>()) b.precision = Precision::kFloat32;
-    else if (array.dtype() == nb::dtype<uint16_t>()) b.precision = Precision::kFloat16;
-    else if (array.dtype() == nb::dtype<int8_t>()) b.precision = Precision::kInt8;
+    if (array.dtype() == nb::dtype<float>()) b.stored = simd::Stored::kFloat32;
+    else if (array.dtype() == nb::dtype<uint16_t>()) b.stored = simd::Stored::kFloat16;
+    else if (array.dtype() == nb::dtype<int8_t>()) b.stored = simd::Stored::kInt8;
     else throw Error("weights are stored as float32, as the bits of float16, or as int8");
   }
 

@@ -51,7 +51,7 @@ void check_blocks(const TreeView& tree, const BlocksView& b) {
   check_ptr(b.entry_ptr, n_segments + 1, b.columns.size(), "entries");
   require(b.top_bits.size() == n_segments * tops_for(b.n_features) && b.top_ranks.size() == b.top_bits.size(), "bitmaps");
   require(b.word_ranks.size() == b.word_bits.size() && b.n_values == b.columns.size(), "values");
-  require(b.scales.size() == (b.precision == Precision::kInt8 ? b.biases.size() : 0), "scales");
+  require(b.scales.size() == (b.stored == simd::Stored::kInt8 ? b.biases.size() : 0), "scales");
   for (size_t node = 0; node < n_nodes; ++node) {
     const int32_t n = tree.n_siblings(static_cast<int32_t>(node));
     require(b.sibling_ptr[node + 1] - b.sibling_ptr[node] == n, "a node's siblings");

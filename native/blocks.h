@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "buffer.h"
+#include "simd/kernels.h"
 #include "tree.h"
 
 namespace labelwood {
@@ -17,17 +18,6 @@ constexpr int32_t kSegment = 256;
 
 inline int64_t words_for(int64_t n_features) { return (n_features + 63) / 64; }
 inline int64_t tops_for(int64_t n_features) { return (words_for(n_features) + 63) / 64; }
-
-// How weights are stored. Eight-bit ones are multiples of their sibling's scale.
-enum class Precision { kFloat32, kFloat16, kInt8 };
-
-inline float from_stored(float w) { return w; }
-inline float from_stored(int8_t w) { return w; }
-// A half-precision number that is finite; its exponent is moved by a multiplication.
-inline float from_stored(uint16_t w) {
-  const uint32_t bits = static_cast<uint32_t>(w & 0x8000) << 16 | static_cast<uint32_t>(w & 0x7fff) << 13;
-  return std::bit_cast<float>(bits) * 0x1p112f;
-}
 
 // Views of the arrays, which may be mapped from a file.
 struct BlocksView {
@@ -43,11 +33,16 @@ struct BlocksView {
   std::span<const uint32_t> row_starts;   // per row: its first entry, counted within the segment
   std::span<const int64_t> entry_ptr;     // per segment: its first entry
   std::span<const uint8_t> columns;       // per entry: the sibling within the segment
-  Precision precision = Precision::kFloat32;
+  simd::Stored stored = simd::Stored::kFloat32;  // eight-bit weights are multiples of their sibling's scale
   const void* values = nullptr;           // per entry
   size_t n_values = 0;
   std::span<const float> biases;          // per sibling
   std::span<const float> scales;          // per sibling, for eight-bit weights
+
+  const void* value_at(int64_t entry) const {
+    const int64_t size = stored == simd::Stored::kFloat32 ? 4 : stored == simd::Stored::kFloat16 ? 2 : 1;
+    return static_cast<const char*>(values) + entry * size;
+  }
 };
 
 struct Blocks {

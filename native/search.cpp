@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "parallel.h"
+#include "simd/kernels.h"
 #include "topk.h"
 
 namespace labelwood {
@@ -16,12 +16,6 @@ namespace {
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
  public:
-  struct Word {
-    uint32_t word;
-    uint32_t first;  // its first value
-    uint64_t bits;
-  };
-
   void set(std::span<const int32_t> features, std::span<const float> values) {
     words_.clear();
     values_ = values;
@@ -31,41 +25,27 @@ class Query {
       words_.back().bits |= uint64_t{1} << (features[j] % 64);
     }
   }
-  std::span<const Word> words() const { return words_; }
-  float value(size_t i) const { return values_[i]; }
+
+  // Adds the inner products with a segment's siblings to `sums`.
+  void add_products(const BlocksView& b, int32_t segment, float* sums) const {
+    const int64_t tops = tops_for(b.n_features);
+    const simd::StoredWeights weights{
+        .top_bits = b.top_bits.data() + segment * tops,
+        .top_ranks = b.top_ranks.data() + segment * tops,
+        .word_bits = b.word_bits.data() + b.word_ptr[segment],
+        .word_ranks = b.word_ranks.data() + b.word_ptr[segment],
+        .row_starts = b.row_starts.data() + b.row_ptr[segment],
+        .columns = b.columns.data() + b.entry_ptr[segment],
+        .values = b.value_at(b.entry_ptr[segment]),
+        .stored = b.stored,
+    };
+    simd::kernels().add_products(weights, words_.data(), words_.size(), values_.data(), sums);
+  }
 
  private:
-  std::vector<Word> words_;
+  std::vector<simd::QueryWord> words_;
   std::span<const float> values_;
 };
-
-uint64_t below(int bit) { return (uint64_t{1} << bit) - 1; }
-
-// Adds the row's inner products with a segment's siblings to `sums`.
-template <class Stored>
-void add_products(const BlocksView& b, int32_t segment, const Query& query, float* sums) {
-  const int64_t tops = tops_for(b.n_features);
-  const uint64_t* top_bits = b.top_bits.data() + segment * tops;
-  const uint32_t* top_ranks = b.top_ranks.data() + segment * tops;
-  const uint64_t* word_bits = b.word_bits.data() + b.word_ptr[segment];
-  const uint32_t* word_ranks = b.word_ranks.data() + b.word_ptr[segment];
-  const uint32_t* starts = b.row_starts.data() + b.row_ptr[segment];
-  const uint8_t* columns = b.columns.data() + b.entry_ptr[segment];
-  const Stored* values = static_cast<const Stored*>(b.values) + b.entry_ptr[segment];
-  for (const Query::Word& q : query.words()) {
-    const uint64_t top = top_bits[q.word / 64];
-    const int place = static_cast<int>(q.word % 64);
-    if (!(top >> place & 1)) continue;
-    const uint32_t word = top_ranks[q.word / 64] + static_cast<uint32_t>(std::popcount(top & below(place)));
-    const uint64_t present = word_bits[word];
-    for (uint64_t hits = present & q.bits; hits != 0; hits &= hits - 1) {
-      const int bit = std::countr_zero(hits);
-      const uint32_t row = word_ranks[word] + static_cast<uint32_t>(std::popcount(present & below(bit)));
-      const float x = query.value(q.first + static_cast<size_t>(std::popcount(q.bits & below(bit))));
-      for (uint32_t e = starts[row]; e < starts[row + 1]; ++e) sums[columns[e]] += x * from_stored(values[e]);
-    }
-  }
-}
 
 // The logarithm of the transformed score; never above zero.
 float log_transformed(float score, Transform transform) {
@@ -166,14 +146,10 @@ class RowSearch {
     for (int32_t s = 0; s * kSegment < n; ++s) {
       const int32_t segment = b.segment_ptr[node] + s;
       float* sums = sums_.data() + s * kSegment;
-      switch (b.precision) {
-        case Precision::kFloat32: add_products<float>(b, segment, query_, sums); break;
-        case Precision::kFloat16: add_products<uint16_t>(b, segment, query_, sums); break;
-        case Precision::kInt8: add_products<int8_t>(b, segment, query_, sums); break;
-      }
+      query_.add_products(b, segment, sums);
     }
     const int64_t first = b.sibling_ptr[node];
-    if (b.precision == Precision::kInt8)
+    if (b.stored == simd::Stored::kInt8)
       for (int32_t i = 0; i < n; ++i) sums_[i] *= b.scales[first + i];
     for (int32_t i = 0; i < n; ++i) sums_[i] += b.biases[first + i];
   }

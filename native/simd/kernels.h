@@ -34,6 +34,25 @@ struct SiblingWorkspace {
   int32_t* order;  // n_rows
 };
 
+// Where the weights of some siblings are, as blocks.h stores them: by feature, found by a two-level bitmap.
+enum class Stored { kFloat32, kFloat16, kInt8 };
+struct StoredWeights {
+  const uint64_t* top_bits;     // which words are not empty
+  const uint32_t* top_ranks;    // words before
+  const uint64_t* word_bits;    // which features have a row
+  const uint32_t* word_ranks;   // rows before
+  const uint32_t* row_starts;   // of each row: its first entry; one more than rows
+  const uint8_t* columns;       // of each entry: its sibling
+  const void* values;           // of each entry
+  Stored stored;
+};
+
+// A row's features by words of 64; `first` is the place of the word's first value.
+struct QueryWord {
+  uint32_t word, first;
+  uint64_t bits;
+};
+
 struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
@@ -43,6 +62,8 @@ struct Kernels {
   int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
   // The same for the logistic loss.
   int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
+  // Adds a row's inner products with the siblings to `sums`. It counts bits, which older processors cannot.
+  void (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

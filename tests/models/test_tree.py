@@ -75,9 +75,8 @@ def test_classifiers_minimise_the_logistic_loss(cost):
 
 def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
     X, Y = generated(n_rows=150, n_features=25, n_labels=12)
-    model = lw.TreeClassifier(
-        arity=3, max_leaf=4, tolerance=1e-5, max_passes=5000, threshold=0, precision="float32"
-    ).fit(X, Y)
+    exact = {"bias": 1.0, "tolerance": 1e-5, "max_passes": 5000, "threshold": 0, "precision": "float32"}
+    model = lw.TreeClassifier(tree="balanced", arity=3, max_leaf=4, **exact).fit(X, Y)
     tree = model.trees_[0].tree
     dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
     for node in range(1, tree.n_nodes):
@@ -93,16 +92,8 @@ def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
 @pytest.mark.parametrize("negatives", ["beam", "both"])
 def test_negatives_from_the_beam_are_the_rows_sent_to_a_node(negatives):
     X, Y = generated(n_rows=150, n_features=25, n_labels=12)
-    model = lw.TreeClassifier(
-        arity=4,
-        max_leaf=3,
-        beam=2,
-        negatives=negatives,
-        tolerance=1e-5,
-        max_passes=5000,
-        threshold=0,
-        precision="float32",
-    ).fit(X, Y)
+    exact = {"bias": 1.0, "tolerance": 1e-5, "max_passes": 5000, "threshold": 0, "precision": "float32"}
+    model = lw.TreeClassifier(tree="balanced", arity=4, max_leaf=3, beam=2, negatives=negatives, **exact).fit(X, Y)
     tree = model.trees_[0].tree
     dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
     weights, biases = model.trees_[0].block(0)
