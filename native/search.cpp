@@ -16,9 +16,10 @@ namespace {
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
  public:
-  void set(std::span<const int32_t> features, std::span<const float> values) {
+  void set(std::span<const int32_t> features, std::span<const float> values, bool unit) {
     words_.clear();
-    values_ = values;
+    values_.assign(values.begin(), values.end());
+    if (unit) scale_to_unit();
     for (size_t j = 0; j < features.size(); ++j) {
       const uint32_t word = static_cast<uint32_t>(features[j]) / 64;
       if (words_.empty() || words_.back().word != word) words_.push_back({word, static_cast<uint32_t>(j), 0});
@@ -43,8 +44,16 @@ class Query {
   }
 
  private:
+  void scale_to_unit() {
+    double square = 0;
+    for (float v : values_) square += static_cast<double>(v) * v;
+    if (square == 0) return;
+    const double scale = 1 / std::sqrt(square);
+    for (float& v : values_) v = static_cast<float>(v * scale);
+  }
+
   std::vector<simd::QueryWord> words_;
-  std::span<const float> values_;
+  std::vector<float> values_;
 };
 
 // The logarithm of the transformed score; never above zero.
@@ -78,7 +87,7 @@ class RowSearch {
         best_(options.k) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
-    query_.set(features, values);
+    query_.set(features, values, o_.unit_rows);
     if (o_.best_first) best_first(); else level_by_level();
   }
   TopK<float>& best() { return best_; }

@@ -18,6 +18,7 @@ struct SearchOptions {
   Transform transform = Transform::kL3Hinge;
   bool best_first = true;  // else level by level; the answers are the same
   float min_score = 0;     // labels that score less are no answers
+  bool unit_rows = false;  // whether rows are brought to unit length first
   std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
 };
 

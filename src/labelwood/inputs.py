@@ -12,6 +12,7 @@ from scipy import sparse
 from labelwood.errors import LabelwoodError, ParameterError
 
 Floats: TypeAlias = NDArray[np.float32]
+_NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
 
 _MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
 
@@ -98,6 +99,21 @@ def from_dense(matrix: Floats) -> Sparse:
         array([1], dtype=int32)
     """
     return from_scipy(sparse.csr_array(matrix))
+
+
+def unit_rows(matrix: Sparse) -> Sparse:
+    """The rows scaled to unit length; a row of zeros stays as it is.
+
+    Example:
+        >>> unit_rows(from_dense(np.array([[3, 4], [0, 0]], np.float32))).values
+        array([0.6, 0.8], dtype=float32)
+    """
+    owner = np.repeat(np.arange(matrix.n_rows), matrix.indptr[1:] - matrix.indptr[:-1])
+    squares = np.bincount(owner, np.square(matrix.values, dtype=np.float64), minlength=matrix.n_rows)
+    if not ((np.abs(squares - 1) > _NEAR_ONE) & (squares > 0)).any():
+        return matrix
+    scales = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
+    return matrix._replace(values=(matrix.values * scales[owner]).astype(np.float32))
 
 
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:

@@ -32,6 +32,7 @@ def test_classifiers_minimise_the_squared_hinge(cost, positive_weight, bias):
         cost=cost,
         positive_weight=positive_weight,
         bias=bias,
+        normalize=False,
         tolerance=1e-5,
         max_passes=5000,
         threshold=0,
@@ -57,6 +58,7 @@ def test_classifiers_minimise_the_logistic_loss(cost):
         loss="logistic",
         cost=cost,
         bias=1.0,
+        normalize=False,
         tolerance=1e-3,
         max_passes=3000,
         threshold=0,
@@ -75,8 +77,13 @@ def test_classifiers_minimise_the_logistic_loss(cost):
 
 def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
     X, Y = generated(n_rows=150, n_features=25, n_labels=12)
-    exact = {"bias": 1.0, "tolerance": 1e-5, "max_passes": 5000, "threshold": 0, "precision": "float32"}
-    model = lw.TreeClassifier(tree="balanced", arity=3, max_leaf=4, **exact).fit(X, Y)
+    exact = {
+        "tolerance": 1e-5,
+        "max_passes": 5000,
+        "threshold": 0,
+        "precision": "float32",
+    }
+    model = lw.TreeClassifier(tree="balanced", arity=3, max_leaf=4, bias=1.0, normalize=False, **exact).fit(X, Y)
     tree = model.trees_[0].tree
     dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
     for node in range(1, tree.n_nodes):
@@ -92,8 +99,14 @@ def test_a_node_is_trained_on_the_rows_that_have_a_label_below_it():
 @pytest.mark.parametrize("negatives", ["beam", "both"])
 def test_negatives_from_the_beam_are_the_rows_sent_to_a_node(negatives):
     X, Y = generated(n_rows=150, n_features=25, n_labels=12)
-    exact = {"bias": 1.0, "tolerance": 1e-5, "max_passes": 5000, "threshold": 0, "precision": "float32"}
-    model = lw.TreeClassifier(tree="balanced", arity=4, max_leaf=3, beam=2, negatives=negatives, **exact).fit(X, Y)
+    exact = {
+        "tolerance": 1e-5,
+        "max_passes": 5000,
+        "threshold": 0,
+        "precision": "float32",
+    }
+    shape = {"tree": "balanced", "arity": 4, "max_leaf": 3, "beam": 2}
+    model = lw.TreeClassifier(negatives=negatives, bias=1.0, normalize=False, **shape, **exact).fit(X, Y)
     tree = model.trees_[0].tree
     dense, marks = X.toarray().astype(np.float64), Y.toarray() > 0
     weights, biases = model.trees_[0].block(0)
@@ -168,6 +181,15 @@ def test_labels_are_arranged_as_asked_for(tmp_path):
         loaded.fit(X, Y)
     with pytest.raises(LabelwoodError, match="the tree holds 40 labels and Y has 39"):
         lw.TreeClassifier(tree=given).fit(X, Y[:, :39])
+
+
+def test_long_rows_are_brought_to_unit_length():
+    X, Y = generated()
+    lengths = sparse.diags_array(np.random.default_rng(0).uniform(1, 1000, X.shape[0]).astype(np.float32))
+    plain, long = lw.TreeClassifier().fit(X, Y), lw.TreeClassifier().fit(sparse.csr_array(lengths @ X), Y)
+    a, b = plain.predict_topk(X, 5), long.predict_topk(sparse.csr_array(lengths @ X), 5)
+    np.testing.assert_allclose(a.scores, b.scores, atol=0.02)
+    assert long.score(X, Y) == pytest.approx(plain.score(X, Y), abs=0.01)
 
 
 def test_trees_beat_centroids_on_the_sample():

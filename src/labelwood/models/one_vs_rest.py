@@ -30,6 +30,7 @@ class OneVsRest(TreeClassifier):
     def __init__(
         self,
         *,
+        normalize: bool = True,
         loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
@@ -46,6 +47,7 @@ class OneVsRest(TreeClassifier):
     ) -> None:
         super().__init__(
             beam=None,
+            normalize=normalize,
             loss=loss,
             cost=cost,
             positive_weight=positive_weight,

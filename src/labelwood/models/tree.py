@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelwood import _native
 from labelwood.base import Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
-from labelwood.inputs import Floats, Sparse, from_dense, thread_count
+from labelwood.inputs import Floats, Sparse, from_dense, thread_count, unit_rows
 from labelwood.labels.representations import label_vectors, members_of
 from labelwood.progress import shown
 from labelwood.search.training import Loss, Negatives, Training
@@ -53,6 +53,7 @@ class TreeClassifier(Model):
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
+        normalize: Whether to bring rows to unit length first; training converges slowly on long ones.
         loss: What errors cost: the square of a margin's lack, or the logistic loss, which is slower and goes well with
             the link "sigmoid".
         cost: How much errors on training rows weigh against small weights (C).
@@ -89,6 +90,7 @@ class TreeClassifier(Model):
         max_leaf: Annotated[int, Ge(1)] = 300,
         beam: Annotated[int, Ge(1)] | None = 10,
         negatives: Negatives = "tree",
+        normalize: bool = True,
         loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
         positive_weight: Positive = 1.0,
@@ -109,6 +111,7 @@ class TreeClassifier(Model):
         self.max_leaf = max_leaf
         self.beam = beam
         self.negatives = negatives
+        self.normalize = normalize
         self.loss = loss
         self.cost = cost
         self.positive_weight = positive_weight
@@ -125,6 +128,7 @@ class TreeClassifier(Model):
 
     def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
         rows = X if isinstance(X, Sparse) else from_dense(X)
+        rows = unit_rows(rows) if self.normalize else rows
         threads = thread_count(self.n_threads)
         members = members_of(Y)
         trees = []
@@ -174,6 +178,7 @@ class TreeClassifier(Model):
         rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
         how: dict[str, Any] = {"beam": self.beam, "link": self.link, "limits": limits, "n_threads": threads}
+        how["unit_rows"] = self.normalize
         if len(self.trees_) == 1:
             return self.trees_[0].topk(rows, k, **how)[0]
         width = min(max(k, _CANDIDATES), self.n_labels_)

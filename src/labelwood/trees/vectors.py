@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from labelwood import inputs
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse, as_features
-
-_NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
 
 
 def check_sizes(arity: int, max_leaf: int) -> None:
@@ -36,10 +33,4 @@ def unit_rows(vectors: Any) -> Sparse:
     assert isinstance(rows, Sparse)
     if rows.n_rows == 0:
         raise LabelwoodError("vectors has no rows: a tree needs at least one label")
-    sizes = np.diff(rows.indptr)
-    owner = np.repeat(np.arange(rows.n_rows), sizes)
-    squares = np.bincount(owner, np.square(rows.values, dtype=np.float64), minlength=rows.n_rows)
-    if not ((np.abs(squares - 1) > _NEAR_ONE) & (squares > 0)).any():
-        return rows
-    scale = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
-    return rows._replace(values=(rows.values * scale[owner]).astype(np.float32))
+    return inputs.unit_rows(rows)
