@@ -1,13 +1,21 @@
-"""Runs the command line inside the test's process, which saves a second a call."""
+"""What all tests share: the command line inside the test's process, which saves a second a call, and Hypothesis."""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from labelwood.cli import status_of
+
+# New examples are for those who can look at what they find; a run that decides whether a change lands tries the same
+# ones each time, and no example may fail for being slow on a busy machine.
+settings.register_profile("decides", derandomize=True, deadline=None)
+settings.register_profile("explores", deadline=None)
+settings.load_profile("decides" if os.environ.get("CI") else "explores")
 
 
 class Result(NamedTuple):
