@@ -26,7 +26,7 @@ struct Row {
 namespace narrow {
 #define LABELWOOD_TARGET
 #define LABELWOOD_BYTES 16
-#include "products.inc"
+#include "kmeans_products.inc"
 #undef LABELWOOD_TARGET
 #undef LABELWOOD_BYTES
 }  // namespace narrow
@@ -35,7 +35,7 @@ namespace narrow {
 namespace wide {
 #define LABELWOOD_TARGET __attribute__((target("avx2")))
 #define LABELWOOD_BYTES 32
-#include "products.inc"
+#include "kmeans_products.inc"
 #undef LABELWOOD_TARGET
 #undef LABELWOOD_BYTES
 }  // namespace wide
@@ -43,7 +43,7 @@ namespace wide {
 namespace widest {
 #define LABELWOOD_TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
 #define LABELWOOD_BYTES 64
-#include "products.inc"
+#include "kmeans_products.inc"
 #undef LABELWOOD_TARGET
 #undef LABELWOOD_BYTES
 }  // namespace widest

@@ -34,6 +34,7 @@ SETTINGS = {
     "default": Entry("labelwood", _TREE),
     "three-trees": Entry("labelwood", {**_TREE, "n_trees": 3}),
     "beam-negatives": Entry("labelwood", {**_TREE, "negatives": "both"}),
+    "float32": Entry("labelwood", {**_TREE, "precision": "float32"}, by_default=False),
     "balanced": Entry("labelwood", {**_TREE, "tree": "balanced", "max_leaf": 128}),
     "one-vs-rest": Entry("labelwood", {"model": "OneVsRest", "bias": 0.3, "max_passes": 6}),
 }

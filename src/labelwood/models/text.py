@@ -242,18 +242,13 @@ def _is_matrix(labels: Any) -> bool:
     return sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf")
 
 
-def _is_marks(row: Any, width: int) -> bool:
-    return isinstance(row, list | tuple) and len(row) == width > 1 and all(mark in (0, 1) for mark in row)
-
-
 def _name_lists(labels: Any) -> Iterator[list[str]]:
     """The names of each row's labels; whole numbers are names too."""
     if labels is None or isinstance(labels, str):
         raise LabelwoodError("labels must be a list of names for each text, or a rows × labels matrix")
     rows = list(labels)
-    marks = {0, 1}
     if len(rows) > 1 and all(
-        isinstance(r, list | tuple) and len(r) == len(rows[0]) > 1 and set(r) <= marks for r in rows
+        isinstance(r, list | tuple) and len(r) == len(rows[0]) > 1 and set(r) <= {0, 1} for r in rows
     ):
         raise LabelwoodError("labels look like a matrix of zeros and ones: pass it as one, with numpy.array(labels)")
     for number, row in enumerate(rows):
