@@ -111,10 +111,11 @@ void check_members(int64_t n_rows, const CsrView& members) {
 }
 
 nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                           const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows, int n_threads) {
+                           const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
+                           int64_t max_features, int n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
-  return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }));
+  return to_numpy(without_gil([&] { return centroids(X, members, max_features, n_threads); }));
 }
 
 NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,

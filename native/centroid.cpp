@@ -33,10 +33,12 @@ class SparseSum {
   T operator[](int32_t place) const { return values_[place]; }
   std::vector<int32_t>& touched() { return touched_; }
 
-  void clear() {
-    for (int32_t place : touched_) seen_[place] = 0;
-    touched_.clear();
+  // Only the first `n` of what was added stays.
+  void forget_from(size_t n) {
+    for (size_t i = n; i < touched_.size(); ++i) seen_[touched_[i]] = 0;
+    touched_.resize(n);
   }
+  void clear() { forget_from(0); }
 
  private:
   Buffer<T> values_;
@@ -66,12 +68,21 @@ struct CentroidChunk {
   std::vector<int32_t> features;
   std::vector<float> values;
 
-  void append(SparseSum<double>& sum) {
-    std::sort(sum.touched().begin(), sum.touched().end());
+  void append(SparseSum<double>& sum, int64_t max_features) {
+    std::vector<int32_t>& kept = sum.touched();
+    if (std::ssize(kept) > max_features) {
+      const auto larger = [&](int32_t a, int32_t b) {
+        const double x = std::abs(sum[a]), y = std::abs(sum[b]);
+        return x > y || (x == y && a < b);
+      };
+      std::nth_element(kept.begin(), kept.begin() + max_features, kept.end(), larger);
+      sum.forget_from(max_features);
+    }
+    std::sort(kept.begin(), kept.end());
     double squares = 0;
-    for (int32_t f : sum.touched()) squares += sum[f] * sum[f];
+    for (int32_t f : kept) squares += sum[f] * sum[f];
     const double scale = unit_scale(squares);
-    for (int32_t f : sum.touched()) {
+    for (int32_t f : kept) {
       if (sum[f] == 0) continue;
       features.push_back(f);
       values.push_back(static_cast<float>(sum[f] * scale));
@@ -86,7 +97,7 @@ void offer(TopK<float>& best, float score, int32_t label, const CentroidOptions&
 
 }  // namespace
 
-Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
+Csr centroids(const CsrView& X, const CsrView& members, int64_t max_features, int n_threads) {
   const int64_t n_labels = members.n_rows();
   std::vector<CentroidChunk> chunks((n_labels + kLabelsAtOnce - 1) / kLabelsAtOnce);
   WorkerSums<double> scratch(n_threads, X.n_cols);
@@ -98,7 +109,7 @@ Csr centroids(const CsrView& X, const CsrView& members, int n_threads) {
         const auto values = X.row_values(row);
         for (size_t j = 0; j < ids.size(); ++j) sum.add(ids[j], values[j]);
       }
-      chunks[begin / kLabelsAtOnce].append(sum);
+      chunks[begin / kLabelsAtOnce].append(sum, max_features);
       sum.clear();
     }
   });

@@ -18,7 +18,8 @@ struct DenseView {
 };
 
 // labels × features. `members` is labels × rows: who has the label. A label without rows gets a zero row.
-Csr centroids(const CsrView& X, const CsrView& members, int n_threads);
+// Of a sparse centroid the `max_features` largest features are kept.
+Csr centroids(const CsrView& X, const CsrView& members, int64_t max_features, int n_threads);
 Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_threads);
 
 // The k labels with the highest inner product. `weights` is features × labels; labels that share no feature with a row

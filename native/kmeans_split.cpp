@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <string_view>
+#include <numeric>
 #include <utility>
 
 #include "parallel.h"
@@ -16,50 +16,8 @@ namespace {
 
 constexpr int64_t kLabelsAtOnce = 256;
 constexpr int64_t kLabelsPerCenter = 256;  // more do not move a center much
-
-struct Row {
-  const int32_t* ids;
-  const float* values;
-  size_t size;
-};
-
-namespace narrow {
-#define LABELWOOD_TARGET
-#define LABELWOOD_BYTES 16
-#include "kmeans_products.inc"
-#undef LABELWOOD_TARGET
-#undef LABELWOOD_BYTES
-}  // namespace narrow
-
-#if defined(__x86_64__)
-namespace wide {
-#define LABELWOOD_TARGET __attribute__((target("avx2")))
-#define LABELWOOD_BYTES 32
-#include "kmeans_products.inc"
-#undef LABELWOOD_TARGET
-#undef LABELWOOD_BYTES
-}  // namespace wide
-
-namespace widest {
-#define LABELWOOD_TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
-#define LABELWOOD_BYTES 64
-#include "kmeans_products.inc"
-#undef LABELWOOD_TARGET
-#undef LABELWOOD_BYTES
-}  // namespace widest
-#endif
-
-using Multiply = void (*)(const Row&, const int32_t*, const float*, int64_t, float*);
-
-// The one for the level of the other kernels.
-Multiply chosen() {
-#if defined(__x86_64__)
-  const std::string_view level = simd::kernels().level;
-  if (level == "v3") return wide::multiply_all;
-  if (level == "v4") return widest::multiply_all;
-#endif
-  return narrow::multiply_all;
-}
+constexpr int64_t kRounds = 8;
+constexpr int64_t kFirstPerCenter = 8;     // so many labels a center begin; they are twice as many in each round
 
 }  // namespace
 
@@ -119,28 +77,43 @@ void KMeansSplit::make_centers(int64_t n_centers) {
 }
 
 void KMeansSplit::find_centers() {
+  const std::span<const int32_t> sample(sample_);
   std::vector<int32_t> before;
   clusters_.clear();
   double objective = 0;
-  for (int iteration = 0; iteration < options_.max_iterations; ++iteration) {
-    std::swap(before, clusters_);
-    const double reached = assign(sample_, clusters_);
-    if (iteration == 0) std::fill(sums_.begin(), sums_.end(), Lanes{});
+  for (int64_t round = 0, n = kFirstPerCenter * n_centers_; round < kRounds; ++round, n *= 2) {
+    const auto labels = sample.first(std::min(n, std::ssize(sample)));
+    before = clusters_;
+    const double reached = assign(labels, clusters_);
+    if (round == 0) std::fill(sums_.begin(), sums_.end(), Lanes{});
     const bool moved = update(before);
-    if (!moved || (iteration > 0 && reached - objective < options_.tolerance)) break;
+    const bool all = before.size() == sample.size();
+    if (!moved || (all && reached - objective < options_.tolerance)) break;
     objective = reached;
   }
+}
+
+// Places of labels, those with the same cluster together: they share features, whose sums then are still in cache.
+// Places that have no cluster yet come last.
+std::vector<int32_t> KMeansSplit::by_cluster(const std::vector<int32_t>& clusters, int64_t n) const {
+  std::vector<int32_t> next(n_centers_ + 1), order(n);
+  for (int32_t cluster : clusters) ++next[cluster + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (int32_t i = 0; i < std::ssize(clusters); ++i) order[next[clusters[i]]++] = i;
+  for (int32_t i = static_cast<int32_t>(clusters.size()); i < n; ++i) order[i] = i;
+  return order;
 }
 
 // Gives each label the nearest center; returns the mean of their inner products.
 double KMeansSplit::assign(std::span<const int32_t> labels, std::vector<int32_t>& clusters) const {
   const int64_t n = std::ssize(labels);
+  const std::vector<int32_t> order = by_cluster(clusters, n);
   clusters.resize(n);
   std::vector<double> parts((n + kLabelsAtOnce - 1) / kLabelsAtOnce);
   parallel_for(n, kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
     std::vector<Lanes> scores(width_ / kLanes);
     double sum = 0;
-    for (int64_t i = begin; i < end; ++i) sum += nearest(labels[i], scores, clusters[i]);
+    for (int64_t i = begin; i < end; ++i) sum += nearest(labels[order[i]], scores, clusters[order[i]]);
     parts[begin / kLabelsAtOnce] = sum;
   });
   double total = 0;
@@ -149,10 +122,9 @@ double KMeansSplit::assign(std::span<const int32_t> labels, std::vector<int32_t>
 }
 
 float KMeansSplit::nearest(int32_t label, std::vector<Lanes>& scores, int32_t& cluster) const {
-  static const Multiply multiply = chosen();
   const auto ids = vectors_.row(label);
-  const Row row{ids.data(), vectors_.row_values(label).data(), ids.size()};
-  multiply(row, number_.data(), flat(sums_), width_, flat(scores));
+  simd::kernels().center_products(
+      {ids.data(), vectors_.row_values(label).data(), ids.size(), number_.data(), flat(sums_), width_}, flat(scores));
   const float* score = flat(scores);
   float best = -std::numeric_limits<float>::infinity();
   cluster = 0;
@@ -165,13 +137,13 @@ float KMeansSplit::nearest(int32_t label, std::vector<Lanes>& scores, int32_t& c
   return best;
 }
 
-// Moves the labels that changed their cluster to its sum; whether any did. `before` is empty in the first round.
+// Moves the labels that changed their cluster to its sum; whether any did. `before` has those that had one.
 bool KMeansSplit::update(const std::vector<int32_t>& before) {
   bool moved = false;
-  for (size_t i = 0; i < sample_.size(); ++i) {
-    if (!before.empty() && before[i] == clusters_[i]) continue;
+  for (size_t i = 0; i < clusters_.size(); ++i) {
+    if (i < before.size() && before[i] == clusters_[i]) continue;
     moved = true;
-    if (!before.empty()) add(sample_[i], before[i], -1.0f);
+    if (i < before.size()) add(sample_[i], before[i], -1.0f);
     add(sample_[i], clusters_[i], 1.0f);
   }
   if (moved) rescale();

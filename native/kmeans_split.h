@@ -31,6 +31,7 @@ class KMeansSplit {
   void choose_sample(std::span<const int32_t> labels, int64_t n_centers, uint64_t stream);
   void make_centers(int64_t n_centers);
   void find_centers();
+  std::vector<int32_t> by_cluster(const std::vector<int32_t>& clusters, int64_t n) const;
   double assign(std::span<const int32_t> labels, std::vector<int32_t>& clusters) const;
   float nearest(int32_t label, std::vector<Lanes>& scores, int32_t& cluster) const;
   bool update(const std::vector<int32_t>& before);

@@ -53,6 +53,16 @@ struct QueryWord {
   uint64_t bits;
 };
 
+// A sparse row and the centers of clusters, aligned to 64 bytes.
+struct CenterProblem {
+  const int32_t* features;
+  const float* values;
+  size_t n;
+  const int32_t* places;  // of each feature among those that centers have, or −1
+  const float* centers;   // by place, then center
+  int64_t width;          // the number of centers, filled up to whole lanes
+};
+
 struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
@@ -64,6 +74,8 @@ struct Kernels {
   int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
   // Adds a row's inner products with the siblings to `sums`. It counts bits, which older processors cannot.
   void (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
+  // The row's inner product with each center.
+  void (*center_products)(const CenterProblem& problem, float* products);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

@@ -35,3 +35,23 @@ TEST(dot_is_right_to_float_precision) {
   for (size_t i = 0; i < a.size(); ++i) exact += static_cast<double>(a[i]) * b[i];
   CHECK(std::abs(simd::kernels().dot(a.data(), b.data(), a.size()) - exact) < 1e-4);
 }
+
+TEST(products_with_centers_are_sums_over_the_features_that_centers_have_at_every_level) {
+  const std::vector<int32_t> features{0, 2, 3}, places{1, 0, -1, 0};  // feature 2 is in no center
+  const std::vector<float> values{0.5f, 9.0f, 2.0f};
+  size_t count;
+  const simd::Kernels* const* levels = simd::runnable(count);
+  for (int64_t width = simd::kLanes; width <= 20 * simd::kLanes; width += simd::kLanes) {
+    struct alignas(64) Line {
+      float of[simd::kLanes];
+    };
+    std::vector<Line> centers(2 * width / simd::kLanes), products(width / simd::kLanes);
+    const auto drawn = numbers(2 * width, 5);
+    std::memcpy(centers.data(), drawn.data(), drawn.size() * sizeof(float));
+    for (size_t l = 0; l < count; ++l) {
+      levels[l]->center_products({features.data(), values.data(), 3, places.data(), centers[0].of, width}, products[0].of);
+      for (int64_t c = 0; c < width; ++c)
+        CHECK(products[c / simd::kLanes].of[c % simd::kLanes] == drawn[width + c] * 0.5f + drawn[c] * 2.0f);
+    }
+  }
+}

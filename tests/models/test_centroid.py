@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import labelwood as lw
+from labelwood.inputs import as_features, as_labels
 from labelwood.labels import pifa
+from labelwood.labels.representations import members_of, sparse_label_vectors
 
 
 def slow_pifa(X, Y):
@@ -31,6 +33,18 @@ def test_pifa_is_the_unit_length_sum_of_a_labels_rows(problem):
     X, Y = problem
     np.testing.assert_allclose(pifa(X, Y), slow_pifa(X, Y), atol=1e-5)
     np.testing.assert_allclose(pifa(sparse.csr_array(X), sparse.csr_array(Y)).toarray(), slow_pifa(X, Y), atol=1e-5)
+
+
+@given(problems(), st.integers(1, 10))
+def test_of_a_label_vector_the_largest_features_are_kept_and_brought_to_unit_length(problem, most):
+    X, Y = problem
+    rows, labels = as_features(sparse.csr_array(X)), as_labels(Y, len(X))
+    found = sparse_label_vectors(rows, members_of(labels), most, 1).to_scipy().toarray()
+    for vector, exact in zip(found, slow_pifa(X, Y), strict=True):
+        kept = np.argsort(-np.abs(exact))[:most]
+        length = np.sqrt((exact[kept] ** 2).sum())
+        np.testing.assert_allclose(np.abs(vector[kept]), np.abs(exact[kept]) / max(length, 1e-30), atol=1e-5)
+        assert np.count_nonzero(vector) <= most
 
 
 @given(problems(), st.integers(1, 8))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.inputs import Floats, Sparse, as_features, as_labels, thread_count
+
+Members: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label: row pointer and indices
 
 
 def pifa(X: Any, Y: Any, *, n_threads: int | None = None) -> Any:
@@ -32,13 +34,18 @@ def label_vectors(X: Sparse | Floats, Y: Sparse, n_threads: int) -> Sparse | Flo
     """`pifa` for input that is checked already."""
     members = members_of(Y)
     if isinstance(X, Sparse):
-        indptr, indices, values = _native.sparse_centroids(*X, *members, Y.n_rows, n_threads)
-        return Sparse(indptr, indices, values, X.n_cols)
+        return sparse_label_vectors(X, members, X.n_cols, n_threads)
     vectors: Floats = _native.dense_centroids(X, *members, Y.n_rows, n_threads)
     return vectors
 
 
-def members_of(Y: Sparse) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def sparse_label_vectors(X: Sparse, members: Members, max_features: int, n_threads: int) -> Sparse:
+    """`pifa` with the largest features of each label only, for sparse rows and the rows of each label."""
+    indptr, indices, values = _native.sparse_centroids(*X, *members, X.n_rows, max_features, n_threads)
+    return Sparse(indptr, indices, values, X.n_cols)
+
+
+def members_of(Y: Sparse) -> Members:
     """The rows of each label, ascending, as a row pointer and indices.
 
     Example:

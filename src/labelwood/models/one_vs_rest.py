@@ -9,6 +9,7 @@ from annotated_types import Ge
 
 from labelwood.base import Threads
 from labelwood.inputs import Sparse
+from labelwood.labels.representations import Members
 from labelwood.models.tree import Positive, TreeClassifier
 from labelwood.search.training import Loss
 from labelwood.search.tree import Link, Precision
@@ -63,8 +64,8 @@ class OneVsRest(TreeClassifier):
             n_threads=n_threads,
         )
 
-    def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:
-        frequencies = np.bincount(Y.indices, minlength=Y.n_cols)
+    def _label_trees(self, rows: Sparse, members: Members, threads: int) -> list[LabelTree]:
+        n_labels = len(members[0]) - 1
         # Labels with as many rows are solved together, as they need about as many passes.
-        order = np.argsort(-frequencies, kind="stable").astype(np.int32)
-        return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), order, Y.n_cols)]
+        order = np.argsort(-np.diff(members[0]), kind="stable").astype(np.int32)
+        return [LabelTree(np.array([1, 1], np.int32), np.array([0, n_labels]), order, n_labels)]

@@ -14,7 +14,7 @@ from labelwood import _native
 from labelwood.base import Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, from_dense, thread_count, unit_rows
-from labelwood.labels.representations import label_vectors, members_of
+from labelwood.labels.representations import Members, members_of, sparse_label_vectors
 from labelwood.progress import shown
 from labelwood.search.training import Loss, Negatives, Training
 from labelwood.search.tree import Link, Precision, TrainedTree
@@ -28,6 +28,7 @@ Positive: TypeAlias = Annotated[float, Gt(0)]
 _CANDIDATES = 20
 _MAX_ARITY = 256
 _CLUSTERS = 100
+_LABEL_FEATURES = 512  # the largest of a label; more do not make better clusters
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
 
 
@@ -96,7 +97,7 @@ class TreeClassifier(Model):
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 0.5,
         tolerance: Positive = 0.1,
-        max_passes: Annotated[int, Ge(1)] = 12,
+        max_passes: Annotated[int, Ge(1)] = 8,
         threshold: Annotated[float, Ge(0)] = 0.1,
         max_weights: Annotated[int, Ge(1)] | None = None,
         precision: Precision = "int8",
@@ -132,7 +133,7 @@ class TreeClassifier(Model):
         threads = thread_count(self.n_threads)
         members = members_of(Y)
         trees = []
-        for number, tree in enumerate(self._label_trees(rows, Y, threads)):
+        for number, tree in enumerate(self._label_trees(rows, members, threads)):
             training = Training(
                 rows=rows,
                 members=members,
@@ -156,18 +157,18 @@ class TreeClassifier(Model):
                 trees.append(training.run(tree, progress).stored(self.precision))
         self.trees_ = trees
 
-    def _label_trees(self, rows: Sparse, Y: Sparse, threads: int) -> list[LabelTree]:
+    def _label_trees(self, rows: Sparse, members: Members, threads: int) -> list[LabelTree]:
+        n_labels = len(members[0]) - 1
         if isinstance(self.tree, LabelTree):
-            if self.tree.n_labels != Y.n_cols:
+            if self.tree.n_labels != n_labels:
                 raise LabelwoodError(
-                    f"the tree holds {self.tree.n_labels} labels and Y has {Y.n_cols}: give their tree"
+                    f"the tree holds {self.tree.n_labels} labels and Y has {n_labels}: give their tree"
                 )
             return [self.tree] * self.n_trees
         if self.tree == "given":
             raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
-        vectors = label_vectors(rows, Y, threads)
-        assert isinstance(vectors, Sparse)
-        arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
+        vectors = sparse_label_vectors(rows, members, _LABEL_FEATURES, threads)
+        arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(n_labels, self.max_leaf))
         build = BUILDERS[self.tree]
         return [
             build(vectors.to_scipy(), arity=arity, max_leaf=self.max_leaf, seed=self.seed + number, n_threads=threads)
