@@ -1,9 +1,11 @@
 #include "training.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -47,17 +49,22 @@ struct NodeProblem {
   std::vector<int64_t> positive_ptr;
   std::vector<int32_t> positives;  // rows of each sibling
   int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
+  void clear() {
+    features.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(), row_weights.clear();
+    positive_ptr.clear(), positives.clear();
+  }
 };
 
-// Gathers nodes' problems; its tables are as long as the data has rows and features and are cleared after use.
+// Gathers nodes' problems, one at a time; its tables are as long as the data has rows and features.
 class Gatherer {
  public:
   Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
            const TrainingOptions& options)
       : X_(X), members_(members), tree_(tree), below_(below), options_(options), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
 
-  NodeProblem gather(int32_t node) {
-    NodeProblem p;
+  const NodeProblem& gather(int32_t node) {
+    NodeProblem& p = problem_;
+    p.clear();
     collect_rows(node);
     number_rows();
     collect_positives(node, p);
@@ -137,6 +144,7 @@ class Gatherer {
   const TreeView& tree_;
   const SubtreeLabels& below_;
   const TrainingOptions& options_;
+  NodeProblem problem_;
   std::vector<int32_t> rows_, row_number_, feature_number_;
 };
 
@@ -195,15 +203,22 @@ class GroupSolver {
   GroupResult kept(const float* weights, const float* biases, int32_t n_features, int n_lanes, const TrainingOptions& options) {
     GroupResult out;
     std::copy(biases, biases + kLanes, out.biases);
-    float least[kLanes];
+    alignas(64) float least[kLanes];
+    std::fill(least, least + kLanes, std::numeric_limits<float>::infinity());
     for (int lane = 0; lane < n_lanes; ++lane) least[lane] = least_weight(weights + lane, n_features, options);
+    lanes_.resize(n_features);
+    simd::kernels().lanes_to_keep(weights, n_features, least, lanes_.data());
+    size_t total = 0;
+    for (uint16_t lanes : lanes_) total += std::popcount(lanes);
+    out.features.reserve(total);
+    out.lanes.reserve(total);
+    out.values.reserve(total);
     for (int32_t f = 0; f < n_features; ++f)
-      for (int lane = 0; lane < n_lanes; ++lane) {
-        const float w = weights[f * int64_t{kLanes} + lane];
-        if (std::abs(w) < least[lane] || w == 0) continue;
+      for (uint32_t left = lanes_[f]; left != 0; left &= left - 1) {
+        const int lane = std::countr_zero(left);
         out.features.push_back(f);
         out.lanes.push_back(static_cast<uint8_t>(lane));
-        out.values.push_back(w);
+        out.values.push_back(weights[f * int64_t{kLanes} + lane]);
       }
     return out;
   }
@@ -220,7 +235,7 @@ class GroupSolver {
 
   LaneBuffer weights_, alphas_;
   std::vector<int32_t> order_;
-  std::vector<uint16_t> masks_;
+  std::vector<uint16_t> masks_, lanes_;
   std::vector<float> sizes_;
 };
 
@@ -306,7 +321,7 @@ class Trainer {
   void solve(int32_t node, int worker, int inner_threads) {
     if (!gatherers_[worker])
       gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_);
-    const NodeProblem p = gatherers_[worker]->gather(node);
+    const NodeProblem& p = gatherers_[worker]->gather(node);
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
     const uint64_t node_seed = Random(options_.seed, static_cast<uint64_t>(node)).next();
