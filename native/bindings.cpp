@@ -205,12 +205,12 @@ class TreeModel {
   void check() const { check_blocks(model_.tree, model_.blocks); }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                 int64_t k, int64_t beam, int transform, bool best_first, float min_score, bool unit_rows,
+                 int64_t k, int64_t beam, int transform, float path_weight, bool best_first, float min_score, bool unit_rows,
                  const Array<uint8_t>& allowed, int n_threads) const {
     const CsrView X = csr_view(indptr, indices, values, n_cols);
     if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
     const auto labels = allowed_view(allowed, n_labels_);
-    const SearchOptions options{k, beam, static_cast<Transform>(transform), best_first, min_score, unit_rows, labels};
+    const SearchOptions options{k, beam, static_cast<Transform>(transform), path_weight, best_first, min_score, unit_rows, labels};
     SearchCounts counts;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, counts); }));
     return nb::make_tuple(answers[0], answers[1], counts.nodes, counts.siblings);

@@ -137,9 +137,10 @@ class RowSearch {
     ++counts.nodes;
     counts.siblings += n;
     const bool leaf = m_.tree.is_leaf(parent.node);
+    const float weight = leaf ? 1.0f : o_.path_weight;
     const auto labels = m_.tree.labels_of(parent.node);
     for (int32_t i = 0; i < n; ++i) {
-      const float score = parent.score + log_transformed(sums_[i], o_.transform);
+      const float score = parent.score + weight * log_transformed(sums_[i], o_.transform);
       if (leaf) {
         if (score >= floor_ && (o_.allowed.empty() || o_.allowed[labels[i]])) best_.offer(score, labels[i]);
       } else {

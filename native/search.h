@@ -16,6 +16,7 @@ struct SearchOptions {
   int64_t k = 5;
   int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
   Transform transform = Transform::kL3Hinge;
+  float path_weight = 1;   // how much scores on the way to a leaf count beside the label's own
   bool best_first = true;  // else level by level; the answers are the same
   float min_score = 0;     // labels that score less are no answers
   bool unit_rows = false;  // whether rows are brought to unit length first
@@ -32,7 +33,7 @@ struct SearchCounts {
   int64_t nodes = 0, siblings = 0;
 };
 
-// A label's score is the product of the transformed scores on the way to it.
+// A label's score is its transformed score in the leaf times those on the way there, to the power of the path's weight.
 Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts);
 
 }  // namespace labelwood

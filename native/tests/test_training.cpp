@@ -76,7 +76,7 @@ struct Trained {
 
 std::vector<float> scores_of(const Trained& model, const Matrix& X, bool best_first, int n_threads) {
   SearchCounts counts;
-  const Answers answers = search(model.search, X.view(), {.k = 7, .beam = 3, .best_first = best_first, .min_score = 0, .unit_rows = false, .allowed = {}}, n_threads, counts);
+  const Answers answers = search(model.search, X.view(), {.k = 7, .beam = 3, .path_weight = 0.5f, .best_first = best_first, .min_score = 0, .unit_rows = false, .allowed = {}}, n_threads, counts);
   return {answers.scores.begin(), answers.scores.end()};
 }
 

@@ -60,23 +60,28 @@ def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
     return training(rows, members, threshold, seed).run(tree, _native.Progress()).stored(precision), rows
 
 
-def answers(model, rows, k, beam, *, best_first, limits=NO_LIMITS):
-    top, looks = model.topk(rows, k, beam=beam, link="l3-hinge", limits=limits, n_threads=1, best_first=best_first)
-    return top, looks
+def answers(model, rows, k, beam, *, limits=NO_LIMITS, **how):
+    return model.topk(rows, k, beam=beam, link="l3-hinge", limits=limits, n_threads=1, **how)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(0, 2**31), st.booleans(), st.sampled_from([1, 2, 3, 10, None]), st.sampled_from([1, 3, 40]))
-def test_best_first_finds_what_level_by_level_finds_and_looks_at_no_more(seed, coarse, beam, k):
+@given(
+    st.integers(0, 2**31),
+    st.booleans(),
+    st.sampled_from([1, 2, 3, 10, None]),
+    st.sampled_from([1, 3, 40]),
+    st.sampled_from([0.25, 1.0]),
+)
+def test_best_first_finds_what_level_by_level_finds_and_looks_at_no_more(seed, coarse, beam, k, path_weight):
     model, rows = trained(seed, coarse=coarse)
-    first, first_looks = answers(model, rows, k, beam, best_first=True)
-    level, level_looks = answers(model, rows, k, beam, best_first=False)
+    first, first_looks = answers(model, rows, k, beam, path_weight=path_weight, best_first=True)
+    level, level_looks = answers(model, rows, k, beam, path_weight=path_weight, best_first=False)
     assert np.array_equal(first.ids, level.ids)
     assert np.array_equal(first.scores, level.scores)
     assert first_looks.nodes <= level_looks.nodes
 
 
-def brute_force(model, rows):
+def brute_force(model, rows, path_weight=1.0):
     """Every label's score by the product of linked scores along its path, in float64."""
     X = rows.to_scipy().astype(np.float64)
     tree = model.tree
@@ -84,22 +89,22 @@ def brute_force(model, rows):
     of_node = [np.zeros(rows.n_rows)] * tree.n_nodes
     for node in range(tree.n_nodes):
         weights, biases = model.block(node)
-        linked = -(np.maximum(0, 1 - (X @ weights.astype(np.float64) + biases)) ** 3) + of_node[node][:, None]
+        linked = -(np.maximum(0, 1 - (X @ weights.astype(np.float64) + biases)) ** 3)
         if tree.child_ptr[node] == tree.child_ptr[node + 1]:
             labels = tree.labels[tree.label_ptr[node] : tree.label_ptr[node + 1]]
-            scores[:, labels] = np.maximum(scores[:, labels], linked)
+            scores[:, labels] = np.maximum(scores[:, labels], of_node[node][:, None] + linked)
         else:
             for i, child in enumerate(range(tree.child_ptr[node], tree.child_ptr[node + 1])):
-                of_node[child] = linked[:, i]
+                of_node[child] = of_node[node] + path_weight * linked[:, i]
     return np.exp(scores)
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**31), st.sampled_from(["float32", "float16", "int8"]))
-def test_exact_search_finds_what_brute_force_finds(seed, precision):
+@given(st.integers(0, 2**31), st.sampled_from(["float32", "float16", "int8"]), st.sampled_from([0.25, 1.0]))
+def test_exact_search_finds_what_brute_force_finds(seed, precision, path_weight):
     model, rows = trained(seed, coarse=False, precision=precision)
-    exact = brute_force(model, rows)
-    top, _ = answers(model, rows, 5, None, best_first=True)
+    exact = brute_force(model, rows, path_weight)
+    top, _ = answers(model, rows, 5, None, path_weight=path_weight)
     np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)
     np.testing.assert_allclose(top.scores, np.take_along_axis(exact, top.ids, axis=1), rtol=2e-4, atol=1e-6)
 
@@ -131,7 +136,7 @@ def test_wide_leaves_are_cut_into_segments_that_change_nothing():
     X = sparse.csr_array((rng.random((300, 5000)) * (rng.random((300, 5000)) < 0.02)).astype(np.float32))
     Y = rng.random((300, 700)) < 0.01
     model = training(from_scipy(X), members_of(as_labels(Y, 300)), 0.01, 0).run(tree, _native.Progress())
-    top, _ = answers(model, from_scipy(X), 5, None, best_first=True)
+    top, _ = answers(model, from_scipy(X), 5, None)
     exact = brute_force(model, from_scipy(X))
     np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)
 

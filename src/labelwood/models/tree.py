@@ -29,6 +29,7 @@ _CANDIDATES = 20
 _MAX_ARITY = 256
 _CLUSTERS = 100
 _LABEL_FEATURES = 512  # the largest of a label; more do not make better clusters
+_TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
 
 
@@ -36,7 +37,7 @@ class TreeClassifier(Model):
     """Label trees with a linear classifier for every child of a node and every label of a leaf.
 
     A row goes down the tree: the classifiers of a node score its children together, and those of a leaf its labels. A
-    label's score is the product of the linked scores on the way to it. Only the `beam` best nodes of each depth are
+    label's score is the product of its linked score in the leaf and of those on the way there. Only the `beam` best nodes of each depth are
     opened, and the search ends as soon as nothing left can be among the first k; the answers are those of beam search
     level by level.
 
@@ -54,6 +55,8 @@ class TreeClassifier(Model):
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
+        path_weight: The power of the scores on the way to a leaf in a label's score. If not given, 1, and 0.25 with
+            negatives from the beam: then a label's own classifier has seen rows of other leaves and is to be trusted.
         normalize: Whether to bring rows to unit length first; training converges slowly on long ones.
         loss: What errors cost: the square of a margin's lack, or the logistic loss, which is slower and goes well with
             the link "sigmoid".
@@ -91,6 +94,7 @@ class TreeClassifier(Model):
         max_leaf: Annotated[int, Ge(1)] = 300,
         beam: Annotated[int, Ge(1)] | None = 10,
         negatives: Negatives = "tree",
+        path_weight: Positive | None = None,
         normalize: bool = True,
         loss: Loss = "squared-hinge",
         cost: Positive = 1.0,
@@ -112,6 +116,7 @@ class TreeClassifier(Model):
         self.max_leaf = max_leaf
         self.beam = beam
         self.negatives = negatives
+        self.path_weight = path_weight
         self.normalize = normalize
         self.loss = loss
         self.cost = cost
@@ -178,8 +183,14 @@ class TreeClassifier(Model):
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
-        how: dict[str, Any] = {"beam": self.beam, "link": self.link, "limits": limits, "n_threads": threads}
-        how["unit_rows"] = self.normalize
+        how: dict[str, Any] = {
+            "beam": self.beam,
+            "link": self.link,
+            "path_weight": self.path_weight or (1.0 if self.negatives == "tree" else _TRUSTING),
+            "limits": limits,
+            "unit_rows": self.normalize,
+            "n_threads": threads,
+        }
         if len(self.trees_) == 1:
             return self.trees_[0].topk(rows, k, **how)[0]
         width = min(max(k, _CANDIDATES), self.n_labels_)

@@ -93,13 +93,14 @@ class TrainedTree:
         link: str,
         limits: Limits,
         n_threads: int,
+        path_weight: float = 1.0,
         best_first: bool = True,
         unit_rows: bool = False,
     ) -> tuple[TopK, Looks]:
         """The best labels of rows. Best-first and level by level give the same answers; the former looks at less."""
         lowest = max(0.0, limits.min_score)  # scores are above zero anyway
         ids, scores, nodes, siblings = self._native.topk(
-            *rows, k, beam or 0, LINKS[link], best_first, lowest, unit_rows, limits.allowed, n_threads
+            *rows, k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, n_threads
         )
         return TopK(ids, scores), Looks(nodes, siblings)
 
