@@ -82,6 +82,9 @@ class Scratch {
   std::unique_ptr<Split> split_;
 };
 
+// A cluster with more labels than so many times its share is cut: one that takes nearly all makes the tree deep.
+constexpr int64_t kMostShares = 8;
+
 // Builds a tree by clustering; every node has random numbers of its own.
 class TreeBuilder {
  public:
@@ -117,13 +120,19 @@ class TreeBuilder {
   }
 
   void cluster(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
+    std::vector<int64_t> found;
     if (depth_ < options_.max_depth) {
       KMeansSplit& clusters = clusters_[worker].get(vectors_, fingerprints_, options_, n_threads_);
-      clusters.split(tree_.labels(node), node.begin, streams.next(), ends);
+      clusters.split(tree_.labels(node), node.begin, streams.next(), found);
     }
-    if (ends.size() > 1) return;
-    ends.clear();
-    cut(node, worker, streams, ends);
+    if (found.size() < 2) return cut(node, worker, streams, ends);
+    const int64_t most = std::max<int64_t>(options_.max_leaf, kMostShares * node.size() / options_.arity);
+    BalancedSplit& halves = halves_[worker].get(vectors_, fingerprints_, options_, n_threads_);
+    int64_t begin = node.begin;
+    for (int64_t end : found) {
+      const Range part{std::exchange(begin, end), end};
+      halves.cut(tree_.labels(part), (part.size() + most - 1) / most, part.begin, streams, ends);
+    }
   }
 
  private:

@@ -30,7 +30,8 @@ struct ClusterOptions {
 Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
 
 // Every node's labels are clustered by spherical k-means around at most `arity` centers, with clusters as large as they
-// come out; where fewer than two are left, into parts of equal size. Labels whose vector is zero lie together.
+// come out; those that are much too large, and a node of which fewer than two are left, are cut into parts of equal
+// size. Labels whose vector is zero lie together.
 Tree kmeans_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
 
 }  // namespace labelwood

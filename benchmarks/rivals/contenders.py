@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from labelwood.models.tree import PRESETS
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -31,10 +33,9 @@ RIVALS = {
 _TREE = {"model": "TreeClassifier"}
 
 SETTINGS = {
-    "default": Entry("labelwood", _TREE),
-    "three-trees": Entry("labelwood", {**_TREE, "n_trees": 3}),
-    "beam-negatives": Entry("labelwood", {**_TREE, "negatives": "both"}),
+    **{name: Entry("labelwood", {**_TREE, **params}) for name, params in PRESETS.items()},
+    "balanced": Entry("labelwood", {**_TREE, "tree": "balanced", "max_leaf": 128}, by_default=False),
+    "float16": Entry("labelwood", {**_TREE, "precision": "float16"}, by_default=False),
     "float32": Entry("labelwood", {**_TREE, "precision": "float32"}, by_default=False),
-    "balanced": Entry("labelwood", {**_TREE, "tree": "balanced", "max_leaf": 128}),
-    "one-vs-rest": Entry("labelwood", {"model": "OneVsRest", "bias": 0.3, "max_passes": 6}),
+    "one-vs-rest": Entry("labelwood", {"model": "OneVsRest"}, by_default=False),  # rows × labels
 }

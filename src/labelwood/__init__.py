@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from labelwood.models.centroid import CentroidClassifier
     from labelwood.models.one_vs_rest import OneVsRest
     from labelwood.models.text import TextClassifier
-    from labelwood.models.tree import TreeClassifier
+    from labelwood.models.tree import TreeClassifier, preset
 
 __version__ = version("labelwood")
 
@@ -40,6 +40,7 @@ _HOME = {
     "TextVectorizer": "labelwood.features",
     "TopK": "labelwood.base",
     "load": "labelwood.models",
+    "preset": "labelwood.models.tree",
     "read": "labelwood.data.read",
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
@@ -62,6 +63,7 @@ __all__ = [
     "labels",
     "load",
     "metrics",
+    "preset",
     "read",
     "read_batches",
     "write",

@@ -198,6 +198,24 @@ def test_numeric_data_trains_and_narrower_rows_are_widened(labelwood, tmp_path):
     )
 
 
+def test_a_preset_sets_what_is_not_set_otherwise(labelwood, pets, tmp_path):
+    arguments = ("train", pets, "-o", tmp_path / "m", "--preset", "accurate", "--set", "n_trees=2")
+    assert labelwood(*arguments).status == 0
+    model = lw.load(tmp_path / "m").model
+    assert (model.n_trees, model.max_leaf, model.max_passes) == (2, 200, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--preset", "best"], "thorough"), (["--preset", "accurate", "--model", "centroid"], "tree")],
+)
+def test_a_preset_that_does_not_fit_is_one_line(labelwood, pets, tmp_path, arguments, words):
+    result = labelwood("train", pets, "-o", tmp_path / "m", *arguments)
+    assert result.status == 2
+    assert words in result.err
+    assert result.err.count("\n") == 1
+
+
 def test_training_into_a_folder_with_other_files_loses_nothing(labelwood, pets, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")

@@ -21,6 +21,7 @@ def run(
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[str | None, typer.Option(help="Name of the model: tree, one-vs-rest or centroid.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
     assign: options.Assign = None,
     threads: options.Threads = None,
@@ -30,7 +31,7 @@ def run(
     from labelwood.store import check_target
 
     check_target(output)
-    classifier = build(model, options.settings(config, assign or []), threads)
+    classifier = build(model, preset, options.settings(config, assign or []), threads)
     started = time.perf_counter()
     rows = read_labelled_rows(data, reading)
     read_seconds = time.perf_counter() - started
@@ -44,8 +45,8 @@ def run(
     options.report(facts, json, title="Trained")
 
 
-def build(model: str | None, settings: dict[str, Any], threads: int | None) -> Any:
-    """An unfitted `TextClassifier` from a model's name and settings."""
+def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:
+    """An unfitted `TextClassifier` from a model's name, a preset of it and settings, which go before it."""
     from labelwood.features import TextVectorizer
     from labelwood.models import model_class
     from labelwood.models.text import TextClassifier
@@ -62,7 +63,17 @@ def build(model: str | None, settings: dict[str, Any], threads: int | None) -> A
             raise ParameterError(f"{name} must be a table of parameters")
     # What stands at the top level, as --set key=value does, are the model's parameters too.
     tables["params"] |= settings
+    if preset is not None:
+        tables["params"] = {**_preset_of(cls, preset), **tables["params"]}
     check_params(cls, tables["params"])
     check_params(TextVectorizer, tables["vectorizer"])
     vectorizer = TextVectorizer(**tables["vectorizer"])
     return TextClassifier(model=cls(**tables["params"]), vectorizer=vectorizer, n_threads=threads)
+
+
+def _preset_of(cls: Any, name: str) -> dict[str, Any]:
+    from labelwood.models.tree import TreeClassifier, preset
+
+    if cls is not TreeClassifier:
+        raise ParameterError("--preset is for the model tree: leave it out, or train --model tree")
+    return preset(name)

@@ -23,12 +23,13 @@ def kmeans(
 ) -> LabelTree:
     """A tree that clusters its labels by spherical k-means until a node has at most `max_leaf`.
 
-    `vectors` has a row for each label (`labelwood.labels.pifa` makes them). Clusters are as large as they come out, but
-    those with fewer than `min_size` labels are dissolved: their labels go to the nearest that remain. A node has up to
-    `arity` children, and fewer where they would have less than 2 · `min_size` labels on average. Labels whose vector is
+    `vectors` has a row for each label (`labelwood.labels.pifa` makes them). Clusters are as large as they come out,
+    but those with fewer than `min_size` labels are dissolved: their labels go to the nearest that remain. A node has
+    about `arity` children, and fewer where their labels would fill less than an eighth of a leaf on average. A
+    cluster with more than eight times its share of labels is cut into parts of equal size. Labels whose vector is
     zero lie together. Nodes that cannot be clustered (equal vectors) and nodes `max_depth` below the root are cut
-    into parts of equal size, so that no leaf is larger than `max_leaf`. Labels in another order give the same tree, and
-    so does any number of threads.
+    into parts of equal size, so that no leaf is larger than `max_leaf`. Labels in another order give the same tree,
+    and so does any number of threads.
 
     Example:
         >>> import numpy as np
