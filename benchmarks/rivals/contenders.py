@@ -21,6 +21,7 @@ _BONSAI = {"cluster_k": 100, "cluster_balanced": False, "max_depth": 3}
 
 RIVALS = {
     "pecos-xrl-16": Entry("pecos", {"nr_splits": 16}),
+    "pecos-xrl-16-hash": Entry("pecos", {"nr_splits": 16, "layout": "HASH_CHUNKED"}),
     "pecos-ovr": Entry("pecos", by_default=False),  # minutes, even on small data
     "omikuji-parabel-1": Entry("omikuji", {"n_trees": 1}),
     "omikuji-parabel-3": Entry("omikuji", {"n_trees": 3}),

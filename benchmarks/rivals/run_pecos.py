@@ -30,7 +30,8 @@ class Pecos(Contender):
         self.model.save(str(model))
 
     def load(self, model: Path) -> None:
-        self.model = XLinearModel.load(str(model), is_predict_only=True)
+        layout = self.params.get("layout", "BINARY_SEARCH_CHUNKED")
+        self.model = XLinearModel.load(str(model), is_predict_only=True, weight_matrix_type=layout)
 
     def batch(self, X: Any) -> Any:
         return self.model.predict(X, only_topk=K, beam_size=BEAM, threads=1)
