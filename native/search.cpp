@@ -105,11 +105,15 @@ class RowSearch {
       if (is_too_low(next.score)) break;
       if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
       if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
+      level_.clear();
       open(next, [&](const Candidate& child) {
-        if (is_too_low(child.score)) return;
+        if (!is_too_low(child.score)) level_.push_back(child);
+      });
+      keep_beam(level_);
+      for (const Candidate& child : level_) {
         heap_.push_back(child);
         std::push_heap(heap_.begin(), heap_.end(), opens_after);
-      });
+      }
     }
   }
 
@@ -119,12 +123,16 @@ class RowSearch {
     while (!level_.empty()) {
       heap_.clear();
       for (const Candidate& node : level_) open(node, [&](const Candidate& child) { heap_.push_back(child); });
-      if (o_.beam > 0 && heap_.size() > static_cast<size_t>(o_.beam)) {
-        std::nth_element(heap_.begin(), heap_.begin() + o_.beam, heap_.end(), opens_before);
-        heap_.resize(o_.beam);
-      }
+      keep_beam(heap_);
       std::swap(level_, heap_);
     }
+  }
+
+  // No more than the `beam` best of one depth are ever opened, so none of the others needs to be kept.
+  void keep_beam(std::vector<Candidate>& nodes) const {
+    if (o_.beam == 0 || nodes.size() <= static_cast<size_t>(o_.beam)) return;
+    std::nth_element(nodes.begin(), nodes.begin() + o_.beam, nodes.end(), opens_before);
+    nodes.resize(o_.beam);
   }
 
   // Whether nothing below a node with this score can be an answer.
@@ -159,9 +167,13 @@ class RowSearch {
       query_.add_products(b, segment, sums);
     }
     const int64_t first = b.sibling_ptr[node];
-    if (b.stored == simd::Stored::kInt8)
-      for (int32_t i = 0; i < n; ++i) sums_[i] *= b.scales[first + i];
-    for (int32_t i = 0; i < n; ++i) sums_[i] += b.biases[first + i];
+    const float* biases = b.biases.data() + first;
+    if (b.stored == simd::Stored::kInt8) {
+      const float* scales = b.scales.data() + first;
+      for (int32_t i = 0; i < n; ++i) sums_[i] = sums_[i] * scales[i] + biases[i];
+    } else {
+      for (int32_t i = 0; i < n; ++i) sums_[i] += biases[i];
+    }
   }
 
   const SearchTree& m_;
