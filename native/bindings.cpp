@@ -159,6 +159,20 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
 }
 
+nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                               const Array<double>& frequency, const Array<double>& covering, double lam, double smoothing, bool midpoint,
+                               int max_leaf, uint64_t seed, int n_threads) {
+  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  const LabelWeights weights{view(frequency), view(covering)};
+  if (max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels and max_leaf 1 or more");
+  if (std::ssize(weights.frequency) != vectors.n_rows() || std::ssize(weights.covering) != vectors.n_rows())
+    throw Error("every label needs its frequency");
+  Tree tree = without_gil([&] {
+    return interpolated_tree(vectors, weights, {lam, smoothing, midpoint}, {.arity = 2, .max_leaf = max_leaf, .seed = seed}, n_threads);
+  });
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+}
+
 nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, int n_threads) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
@@ -545,6 +559,7 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
+  m.def("interpolated_tree", interpolated_tree_of, "The same by halves between likeness and frequency.");
   m.def("kmeans_tree", kmeans_tree_of, "The same by spherical k-means with clusters of any size.");
 
   nb::class_<Progress>(m, "Progress")

@@ -7,6 +7,7 @@
 
 #include "balanced_split.h"
 #include "fingerprints.h"
+#include "interpolated_split.h"
 #include "kmeans_split.h"
 #include "parallel.h"
 #include "random.h"
@@ -91,7 +92,7 @@ class TreeBuilder {
   TreeBuilder(const CsrView& vectors, const ClusterOptions& options, int n_threads)
       : vectors_(vectors), options_(options), n_threads_(std::max(n_threads, 1)),
         large_(vectors.n_rows() / n_threads_), fingerprints_(vectors),
-        tree_(fingerprints_.ordered()), halves_(n_threads_), clusters_(n_threads_) {}
+        tree_(fingerprints_.ordered()), halves_(n_threads_), clusters_(n_threads_), interpolated_(n_threads_) {}
 
   // `split(node, worker, streams, ends)` finds the parts of a node that is no leaf.
   template <class SplitNode>
@@ -119,6 +120,14 @@ class TreeBuilder {
     halves.cut(tree_.labels(node), std::min<int64_t>(needed, options_.arity), node.begin, streams, ends);
   }
 
+  void interpolate(const LabelWeights& weights, const Interpolation& how, const Range& node, int worker, Random& streams,
+                   std::vector<int64_t>& ends) {
+    if (how.lam == 0 || depth_ >= options_.max_depth) return cut(node, worker, streams, ends);
+    InterpolatedSplit& halves = interpolated_[worker].get(vectors_, fingerprints_, weights, how, options_, n_threads_);
+    ends.push_back(node.begin + halves.split(tree_.labels(node), streams.next()));
+    ends.push_back(node.end);
+  }
+
   void cluster(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
     std::vector<int64_t> found;
     if (depth_ < options_.max_depth) {
@@ -144,6 +153,7 @@ class TreeBuilder {
   LevelByLevel tree_;
   std::vector<Scratch<BalancedSplit>> halves_;
   std::vector<Scratch<KMeansSplit>> clusters_;
+  std::vector<Scratch<InterpolatedSplit>> interpolated_;
   int depth_ = 0;
 };
 
@@ -153,6 +163,14 @@ Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_
   TreeBuilder builder(vectors, options, n_threads);
   return builder.build([&](const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
     builder.cut(node, worker, streams, ends);
+  });
+}
+
+Tree interpolated_tree(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how,
+                       const ClusterOptions& options, int n_threads) {
+  TreeBuilder builder(vectors, options, n_threads);
+  return builder.build([&](const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
+    builder.interpolate(weights, how, node, worker, streams, ends);
   });
 }
 

@@ -1,6 +1,7 @@
 // Label trees by clustering label vectors.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "buffer.h"
@@ -13,6 +14,17 @@ struct Tree {
   Buffer<int32_t> child_ptr;
   Buffer<int64_t> label_ptr;
   Buffer<int32_t> labels;
+};
+
+// How often labels occur: in rows, and as the one label that a row is counted for.
+struct LabelWeights {
+  std::span<const double> frequency, covering;
+};
+
+struct Interpolation {
+  double lam = 1;          // 0: halves of equal size; 1: weighted 2-means; 2: halves of equal weight, a Fano code
+  double smoothing = 0.1;  // weight that a node's labels share evenly, beside their own
+  bool midpoint = true;    // whether the way from 0 to 2 leads through weighted 2-means
 };
 
 struct ClusterOptions {
@@ -33,5 +45,9 @@ Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_
 // come out; those that are much too large, and a node of which fewer than two are left, are cut into parts of equal
 // size. Labels whose vector is zero lie together.
 Tree kmeans_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
+
+// Every node's labels are split in two between likeness and frequency; `how.lam` 0 is balanced_tree.
+Tree interpolated_tree(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how,
+                       const ClusterOptions& options, int n_threads);
 
 }  // namespace labelwood

@@ -7,7 +7,9 @@
 from collections.abc import Callable
 
 from labelwood.trees.balanced import balanced
+from labelwood.trees.codes import fano, huffman
 from labelwood.trees.hierarchy import from_hierarchy, read_hierarchy
+from labelwood.trees.interpolated import interpolated, lam_of
 from labelwood.trees.kmeans import kmeans
 from labelwood.trees.picture import draw
 from labelwood.trees.random import random_tree
@@ -20,8 +22,12 @@ __all__ = [
     "LabelTree",
     "balanced",
     "draw",
+    "fano",
     "from_hierarchy",
+    "huffman",
+    "interpolated",
     "kmeans",
+    "lam_of",
     "random_tree",
     "read_hierarchy",
 ]

@@ -1,0 +1,209 @@
+// Splits labels in two between likeness and frequency.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "clustering.h"
+#include "fingerprints.h"
+#include "parallel.h"
+#include "sparse.h"
+
+namespace labelwood {
+
+// Alternating maximisation of: likeness of labels to the center of their side, weighted, plus the spread of weights.
+// A node's sides have weights as equal as whole labels allow, and neither is empty.
+class InterpolatedSplit {
+ public:
+  InterpolatedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const LabelWeights& weights,
+                    const Interpolation& how, const ClusterOptions& options, int n_threads)
+      : vectors_(vectors), fingerprints_(fingerprints), weights_(weights), how_(how), options_(options),
+        n_threads_(n_threads), centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
+
+  // Reorders the labels so that those of one side come first, and returns how many they are.
+  int64_t split(std::span<int32_t> labels, uint64_t stream) {
+    start(labels, stream);
+    double best = -std::numeric_limits<double>::infinity();
+    int64_t size = 0;
+    for (int iteration = 0; iteration < options_.max_iterations; ++iteration) {
+      score();
+      const int64_t found = arrange();
+      const double reached = objective(found);
+      const bool gained = reached - best >= options_.tolerance;
+      if (reached > best) {
+        best = reached;
+        size = found;
+        for (size_t i = 0; i < labels.size(); ++i) labels[i] = scored_[i].label;
+      }
+      if (!gained || likeness() == 0) break;
+      update_sums(found);
+      update_centers();
+    }
+    clear();
+    return size;
+  }
+
+  // How much of the objective is likeness, and how much the spread of weights.
+  double likeness() const { return how_.midpoint ? 2 - how_.lam : (2 - how_.lam) / 2; }
+  double spread() const { return how_.midpoint ? std::max(0.0, how_.lam - 1) : how_.lam / 2; }
+
+ private:
+  static constexpr int64_t kLabelsAtOnce = 4096;
+  struct Pair {
+    double plus = 0, minus = 0;
+  };
+  struct Scored {
+    double plus, minus;  // inner products with the centers
+    double weight, key;
+    int32_t label;
+    int8_t side;  // +1, −1; 0 before the first round
+    double nearer() const { return plus - minus; }
+  };
+
+  void start(std::span<int32_t> labels, uint64_t stream) {
+    scored_.clear();
+    for (int32_t label : labels) {
+      scored_.push_back({0, 0, 0, 0, label, 0});
+      each(label, [&](int32_t f, float) {
+        if (!std::exchange(seen_[f], 1)) touched_.push_back(f);
+      });
+    }
+    weigh();
+    const auto draw = [&](int32_t label) { return mixed(fingerprints_[label] ^ stream); };
+    const auto earlier = [&](int32_t a, int32_t b) { return draw(a) != draw(b) ? draw(a) < draw(b) : a < b; };
+    std::nth_element(labels.begin(), labels.begin() + 1, labels.end(), earlier);
+    each(labels[0], [&](int32_t f, float v) { centers_[f].plus = v; });
+    each(labels[1], [&](int32_t f, float v) { centers_[f].minus = v; });
+  }
+
+  // The weights of the labels at hand, which add up to one.
+  void weigh() {
+    const double n = static_cast<double>(scored_.size());
+    double frequency = 0, covering = 0, total = 0;
+    for (const Scored& s : scored_) {
+      frequency += weights_.frequency[s.label];
+      covering += weights_.covering[s.label];
+    }
+    const auto share = [&](double of, double all) { return all > 0 ? of / all : 1 / n; };
+    const double power = how_.midpoint ? std::min(how_.lam, 1.0) : 0.0;
+    for (Scored& s : scored_) {
+      s.weight = likeness() * std::pow(share(weights_.frequency[s.label], frequency), power) / (how_.midpoint ? 1 : n) +
+                 spread() * share(weights_.covering[s.label], covering) + how_.smoothing / n;
+      total += s.weight;
+    }
+    for (Scored& s : scored_) s.weight = total > 0 ? s.weight / total : 1 / n;
+  }
+
+  void score() {
+    parallel_for(std::ssize(scored_), kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        Scored& s = scored_[i];
+        s.plus = s.minus = 0;
+        each(s.label, [&](int32_t f, float v) {
+          s.plus += v * centers_[f].plus;
+          s.minus += v * centers_[f].minus;
+        });
+        s.key = likeness() / 2 * s.nearer() + spread() * s.weight;
+      }
+    });
+  }
+
+  bool before(const Scored& a, const Scored& b) const {
+    if (a.key != b.key) return a.key > b.key;
+    if (a.nearer() != b.nearer()) return a.nearer() > b.nearer();
+    return fingerprints_.before(a.label, b.label);
+  }
+
+  // Puts those with the largest keys first, so many that they have half the weight, as nearly as whole labels allow.
+  int64_t arrange() {
+    double passed = 0;
+    int64_t begin = 0, end = std::ssize(scored_);
+    while (end - begin > 1) {
+      const int64_t middle = begin + (end - begin) / 2;
+      std::nth_element(scored_.begin() + begin, scored_.begin() + middle, scored_.begin() + end,
+                       [&](const Scored& a, const Scored& b) { return before(a, b); });
+      double left = 0;
+      for (int64_t i = begin; i < middle; ++i) left += scored_[i].weight;
+      if (passed + left > 0.5) {
+        end = middle;
+      } else {
+        passed += left;
+        begin = middle;
+      }
+    }
+    const Scored& split = scored_[begin];
+    const double share = (0.5 - passed) / split.weight;  // of the label in the middle that belongs to the first side
+    const bool tie = std::abs(share - 0.5) < kTie;
+    const bool first = tie ? split.nearer() > 0 : share > 0.5;
+    return std::clamp<int64_t>(begin + first, 1, std::ssize(scored_) - 1);
+  }
+
+  double objective(int64_t size) const {
+    double sum = 0;
+    for (int64_t i = 0; i < std::ssize(scored_); ++i) {
+      const Scored& s = scored_[i];
+      const bool first = i < size;
+      sum += s.weight * likeness() * (first ? s.plus : s.minus) + (first ? 1 : -1) * spread() * s.weight * s.weight;
+    }
+    return sum;
+  }
+
+  // Moves labels that changed sides from one sum to the other.
+  void update_sums(int64_t size) {
+    for (int64_t i = 0; i < std::ssize(scored_); ++i) {
+      Scored& s = scored_[i];
+      const int8_t side = i < size ? 1 : -1, old = std::exchange(s.side, side);
+      if (side == old) continue;
+      each(s.label, [&](int32_t f, float v) {
+        const double weighted = s.weight * v;
+        (side > 0 ? sums_[f].plus : sums_[f].minus) += weighted;
+        if (old != 0) (old > 0 ? sums_[f].plus : sums_[f].minus) -= weighted;
+      });
+    }
+  }
+
+  void update_centers() {
+    double plus = 0, minus = 0;
+    for (int32_t f : touched_) {
+      plus += sums_[f].plus * sums_[f].plus;
+      minus += sums_[f].minus * sums_[f].minus;
+    }
+    // A zero vector stays zero.
+    const double plus_scale = plus > 0 ? 1 / std::sqrt(plus) : 0, minus_scale = minus > 0 ? 1 / std::sqrt(minus) : 0;
+    for (int32_t f : touched_) centers_[f] = {sums_[f].plus * plus_scale, sums_[f].minus * minus_scale};
+  }
+
+  void clear() {
+    for (int32_t f : touched_) {
+      centers_[f] = sums_[f] = {};
+      seen_[f] = 0;
+    }
+    touched_.clear();
+  }
+
+  template <class Visit>
+  void each(int32_t label, Visit visit) const {
+    const auto ids = vectors_.row(label);
+    const auto values = vectors_.row_values(label);
+    for (size_t j = 0; j < ids.size(); ++j) visit(ids[j], values[j]);
+  }
+
+  static constexpr double kTie = 1e-9;
+
+  const CsrView& vectors_;
+  const Fingerprints& fingerprints_;
+  const LabelWeights& weights_;
+  const Interpolation& how_;
+  const ClusterOptions& options_;
+  const int n_threads_;
+  std::vector<Pair> centers_, sums_;  // by feature; zero outside the labels at hand
+  std::vector<uint8_t> seen_;         // likewise
+  std::vector<int32_t> touched_;      // the features of the labels at hand
+  std::vector<Scored> scored_;
+};
+
+}  // namespace labelwood

@@ -1,0 +1,90 @@
+"""Trees between balanced clustering and a Fano code: precise, or with frequent labels near the root."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from labelwood import _native
+from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.inputs import as_labels, thread_count
+from labelwood.trees.coverage import Rule, label_weights
+from labelwood.trees.tree import LabelTree
+from labelwood.trees.vectors import check_sizes, unit_rows
+
+
+def interpolated(
+    vectors: Any,
+    Y: Any,
+    *,
+    lam: float = 1.0,
+    rule: Rule | float = "marginal",
+    smoothing: float = 0.1,
+    smooth: Literal["node", "root"] = "node",
+    midpoint: bool = True,
+    row_weights: Any = None,
+    max_leaf: int = 100,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> LabelTree:
+    """A binary tree that trades likeness of labels within a node against a short way to frequent ones.
+
+    At every node, labels are split in two so that both sides weigh the same. With `lam` 0 every label weighs the same
+    and the tree is `balanced`; up to 1 weights approach the labels' frequencies, which is weighted 2-means; from there
+    to 2 weight counts more and likeness less, and 2 is a Fano code, whose expected depth is within one bit of the best.
+
+    Parameters:
+        vectors: A row for each label (`labelwood.labels.pifa` makes them).
+        Y: Which rows have which labels, rows × labels.
+        lam: Between 0 and 2; `lam_of` makes it from the scale λ′ from 0 to infinity.
+        rule: How often a label is counted beyond `lam` 1: "marginal" counts a row for its most frequent label only,
+            "greedy" takes the label with most rows, then that with most of the others, and so on. A number between 0
+            and 1 mixes plain frequencies (0) and "marginal" (1).
+        smoothing: Weight that labels share evenly beside their own, at every node or once at the root (`smooth`).
+        midpoint: Whether the way from 0 to 2 leads through weighted 2-means; without, weights and likeness change
+            evenly all the way.
+        row_weights: How much each row counts; all the same if not given.
+        max_leaf: A node with so many labels or fewer is a leaf.
+
+    Labels in another order give the same tree, and so does any number of threads.
+
+    Example:
+        >>> vectors, Y = np.eye(4), np.repeat(np.eye(4), [8, 4, 2, 2], axis=0)
+        >>> interpolated(vectors, Y, lam=2, smoothing=0, max_leaf=1).label_depths.tolist()
+        [1, 2, 3, 3]
+        >>> interpolated(vectors, Y, lam=0, max_leaf=1).label_depths.tolist()
+        [2, 2, 2, 2]
+    """
+    check_sizes(2, max_leaf)
+    if not 0 <= lam <= 2 or not smoothing >= 0:
+        raise ParameterError(f"lam is {lam} and smoothing {smoothing}; lam must be from 0 to 2, smoothing at least 0")
+    rows = unit_rows(vectors)
+    labels = as_labels(Y, np.shape(Y)[0])
+    if labels.n_cols != rows.n_rows:
+        raise LabelwoodError(f"vectors has {rows.n_rows} labels and Y {labels.n_cols}: give both the same")
+    frequency, covering = label_weights(labels, rule, row_weights)
+    if smooth == "root":
+        frequency, covering = (_smoothed(weights, smoothing) for weights in (frequency, covering))
+        smoothing = 0.0
+    arrays = _native.interpolated_tree(
+        *rows, frequency, covering, lam, smoothing, midpoint, max_leaf, seed, thread_count(n_threads)
+    )
+    return LabelTree.from_arrays(arrays, rows.n_rows)
+
+
+def lam_of(scale: float) -> float:
+    """λ from λ′, which runs from 0 to infinity: 2λ′ / (1 + λ′).
+
+    Example:
+        >>> lam_of(0), lam_of(1), lam_of(3)
+        (0.0, 1.0, 1.5)
+    """
+    if not scale >= 0:
+        raise ParameterError(f"the scale must be at least 0, not {scale}")
+    return 2.0 if scale == np.inf else 2 * scale / (1 + scale)
+
+
+def _smoothed(weights: Any, smoothing: float) -> Any:
+    total = weights.sum()
+    return (weights / total if total > 0 else weights) + smoothing / len(weights)
