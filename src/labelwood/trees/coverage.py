@@ -28,7 +28,7 @@ def label_weights(Y: Sparse, rule: Rule | float, row_weights: Any = None) -> tup
     if weights.shape != (Y.n_rows,) or not (weights >= 0).all():
         raise ParameterError(f"row_weights must be {Y.n_rows} numbers of at least 0, one for each row of Y")
     of_entry = np.repeat(weights, np.diff(Y.indptr))
-    frequency = np.bincount(Y.indices, weights=of_entry, minlength=Y.n_cols)
+    frequency = _sums(Y.indices, of_entry, Y.n_cols)
     if rule == "greedy":
         return frequency, _greedy(Y, weights, frequency)
     marginal = _marginal(Y, weights, frequency)
@@ -46,7 +46,7 @@ def _marginal(Y: Sparse, weights: Weights, frequency: Weights) -> Weights:
     order = np.lexsort((Y.indices, -frequency[Y.indices], of_row))
     rows = of_row[order]
     first = np.r_[True, rows[1:] != rows[:-1]] if len(rows) else np.zeros(0, bool)
-    return np.bincount(Y.indices[order][first], weights=weights[rows[first]], minlength=Y.n_cols)
+    return _sums(Y.indices[order][first], weights[rows[first]], Y.n_cols)
 
 
 def _greedy(Y: Sparse, weights: Weights, frequency: Weights) -> Weights:
@@ -70,3 +70,9 @@ def _greedy(Y: Sparse, weights: Weights, frequency: Weights) -> Weights:
         for row in rows:
             left[Y.indices[Y.indptr[row] : Y.indptr[row + 1]]] -= weights[row]
     return covered
+
+
+def _sums(labels: NDArray[np.int32], weights: Weights, n_labels: int) -> Weights:
+    sums = np.zeros(n_labels)
+    np.add.at(sums, labels, weights)
+    return sums
