@@ -15,6 +15,7 @@ from scipy import sparse
 from tests.contract.conftest import generated
 
 import labelwood as lw
+from labelwood.trees import interpolated
 
 
 def gradient(X, y, w, b, *, cost=1.0, positive_weight=1.0, bias=1.0):
@@ -246,3 +247,12 @@ def test_progress_is_shown_on_request(capsys):
     X, Y = big_problem(1000, 500, 200)
     lw.TreeClassifier(verbose=True).fit(X, Y)
     assert "tree 1 of 1" in capsys.readouterr().err
+
+
+def test_an_interpolated_tree_is_that_of_the_builder():
+    rng = np.random.default_rng(3)
+    X = sparse.csr_array(rng.random((80, 12)) * (rng.random((80, 12)) < 0.4), dtype=np.float32)
+    Y = sparse.csr_array(rng.random((80, 20)) < 0.2, dtype=np.float32)
+    model = lw.TreeClassifier(tree="interpolated", lam=1.5, max_leaf=2, normalize=False, seed=4).fit(X, Y)
+    built = interpolated(lw.labels.pifa(X, Y), Y, lam=1.5, max_leaf=2, seed=4)
+    assert all(np.array_equal(model.trees_[0].tree.arrays()[name], array) for name, array in built.arrays().items())

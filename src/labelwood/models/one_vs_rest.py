@@ -64,8 +64,7 @@ class OneVsRest(TreeClassifier):
             n_threads=n_threads,
         )
 
-    def _label_trees(self, rows: Sparse, members: Members, threads: int) -> list[LabelTree]:
-        n_labels = len(members[0]) - 1
+    def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
         # Labels with as many rows are solved together, as they need about as many passes.
         order = np.argsort(-np.diff(members[0]), kind="stable").astype(np.int32)
-        return [LabelTree(np.array([1, 1], np.int32), np.array([0, n_labels]), order, n_labels)]
+        return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), order, Y.n_cols)]

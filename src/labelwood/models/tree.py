@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from labelwood import _native
@@ -18,7 +18,7 @@ from labelwood.labels.representations import Members, members_of, sparse_label_v
 from labelwood.progress import shown
 from labelwood.search.training import Loss, Negatives, Training
 from labelwood.search.tree import Link, Precision, TrainedTree
-from labelwood.trees import BUILDERS, LabelTree
+from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
     from labelwood.store import State
@@ -55,8 +55,9 @@ class TreeClassifier(Model):
     the weights that are kept.
 
     Parameters:
-        tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), at random, or as
-            a `LabelTree` that is given.
+        tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), in halves with
+            frequent labels nearer to the root ("interpolated"), at random, or as a `LabelTree` that is given.
+        lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
         n_trees: Trees with different seeds, whose scores are averaged.
         arity: Children of a node; if not given, 100 for k-means, and else as many as make the tree shallow and its
             leaves full, up to 256.
@@ -97,7 +98,8 @@ class TreeClassifier(Model):
     def __init__(
         self,
         *,
-        tree: Literal["balanced", "kmeans", "random", "given"] | LabelTree = "kmeans",
+        tree: Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree = "kmeans",
+        lam: Annotated[float, Ge(0), Le(2)] = 1.0,
         n_trees: Annotated[int, Ge(1)] = 1,
         arity: Annotated[int, Ge(2)] | None = None,
         max_leaf: Annotated[int, Ge(1)] = 300,
@@ -120,6 +122,7 @@ class TreeClassifier(Model):
         n_threads: Threads = None,
     ) -> None:
         self.tree = tree
+        self.lam = lam
         self.n_trees = n_trees
         self.arity = arity
         self.max_leaf = max_leaf
@@ -147,7 +150,7 @@ class TreeClassifier(Model):
         threads = thread_count(self.n_threads)
         members = members_of(Y)
         trees = []
-        for number, tree in enumerate(self._label_trees(rows, members, threads)):
+        for number, tree in enumerate(self._label_trees(rows, Y, members, threads)):
             training = Training(
                 rows=rows,
                 members=members,
@@ -171,8 +174,8 @@ class TreeClassifier(Model):
                 trees.append(training.run(tree, progress).stored(self.precision))
         self.trees_ = trees
 
-    def _label_trees(self, rows: Sparse, members: Members, threads: int) -> list[LabelTree]:
-        n_labels = len(members[0]) - 1
+    def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
+        n_labels = Y.n_cols
         if isinstance(self.tree, LabelTree):
             if self.tree.n_labels != n_labels:
                 raise LabelwoodError(
@@ -182,6 +185,10 @@ class TreeClassifier(Model):
         if self.tree == "given":
             raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
         vectors = sparse_label_vectors(rows, members, min(512, max(64, _LABEL_FEATURES // n_labels)), threads)
+        if self.tree == "interpolated":
+            shared: dict[str, Any] = {"lam": self.lam, "max_leaf": self.max_leaf, "n_threads": threads}
+            seeds = range(self.seed, self.seed + self.n_trees)
+            return [interpolated(vectors.to_scipy(), Y.to_scipy(), seed=seed, **shared) for seed in seeds]
         arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(n_labels, self.max_leaf))
         build = BUILDERS[self.tree]
         return [
