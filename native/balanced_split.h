@@ -12,17 +12,15 @@
 #include "parallel.h"
 #include "random.h"
 #include "sparse.h"
+#include "two_centers.h"
 
 namespace labelwood {
-
-using Labels = std::span<int32_t>;
 
 // Spherical 2-means over some labels whose sides have given sizes.
 class BalancedSplit {
  public:
   BalancedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), fingerprints_(fingerprints), options_(options), n_threads_(n_threads),
-        centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
+      : fingerprints_(fingerprints), options_(options), n_threads_(n_threads), centers_(vectors) {}
 
   // Cuts the labels into parts whose sizes differ by at most one; `ends` gets the end of each, counted from `offset`.
   void cut(Labels labels, int64_t parts, int64_t offset, Random& streams, std::vector<int64_t>& ends) {
@@ -40,9 +38,6 @@ class BalancedSplit {
  private:
   static constexpr int64_t kLabelsAtOnce = 4096;
 
-  struct Pair {
-    float plus = 0, minus = 0;
-  };
   struct Scored {
     float score;    // how much nearer to plus than to minus
     int32_t label;
@@ -61,26 +56,17 @@ class BalancedSplit {
       const bool moved = update_sums();
       if (!moved || (iteration > 1 && reached - objective < options_.tolerance)) break;
       objective = reached;
-      update_centers();
+      centers_.update();
     }
     for (size_t i = 0; i < labels.size(); ++i) labels[i] = scored_[i].label;
-    clear();
+    centers_.clear();
     return size;
   }
 
   void start(Labels labels, uint64_t stream) {
     scored_.clear();
-    for (int32_t label : labels) {
-      scored_.push_back({0, label, 0});
-      each(label, [&](int32_t f, float) {
-        if (!std::exchange(seen_[f], 1)) touched_.push_back(f);
-      });
-    }
-    const auto draw = [&](int32_t label) { return mixed(fingerprints_[label] ^ stream); };
-    const auto earlier = [&](int32_t a, int32_t b) { return draw(a) != draw(b) ? draw(a) < draw(b) : a < b; };
-    std::nth_element(labels.begin(), labels.begin() + 1, labels.end(), earlier);
-    each(labels[0], [&](int32_t f, float v) { centers_[f].plus = v; });
-    each(labels[1], [&](int32_t f, float v) { centers_[f].minus = v; });
+    for (int32_t label : labels) scored_.push_back({0, label, 0});
+    centers_.start(labels, fingerprints_, stream);
   }
 
   // Inner products with both centers; returns the mean over labels with the center of their side.
@@ -90,11 +76,7 @@ class BalancedSplit {
     parallel_for(n, kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
       double sum = 0;
       for (int64_t i = begin; i < end; ++i) {
-        float plus = 0, minus = 0;
-        each(scored_[i].label, [&](int32_t f, float v) {
-          plus += v * centers_[f].plus;
-          minus += v * centers_[f].minus;
-        });
+        const auto [plus, minus] = centers_.products(scored_[i].label);
         scored_[i].score = plus - minus;
         sum += scored_[i].side > 0 ? plus : minus;
       }
@@ -126,51 +108,15 @@ class BalancedSplit {
       const int8_t side = i < size_ ? 1 : -1;
       if (s.side == side) continue;
       moved = true;
-      each(s.label, [&](int32_t f, float v) {
-        if (side > 0) sums_[f].plus += v; else sums_[f].minus += v;
-        if (s.side > 0) sums_[f].plus -= v;
-        if (s.side < 0) sums_[f].minus -= v;
-      });
-      s.side = side;
+      centers_.move(s.label, 1.0f, std::exchange(s.side, side), side);
     }
     return moved;
   }
 
-  void update_centers() {
-    double plus = 0, minus = 0;
-    for (int32_t f : touched_) {
-      plus += static_cast<double>(sums_[f].plus) * sums_[f].plus;
-      minus += static_cast<double>(sums_[f].minus) * sums_[f].minus;
-    }
-    const float plus_scale = unit_scale(plus), minus_scale = unit_scale(minus);
-    for (int32_t f : touched_) centers_[f] = {sums_[f].plus * plus_scale, sums_[f].minus * minus_scale};
-  }
-
-  // A zero vector stays zero.
-  static float unit_scale(double squares) { return squares > 0 ? static_cast<float>(1 / std::sqrt(squares)) : 0.0f; }
-
-  void clear() {
-    for (int32_t f : touched_) {
-      centers_[f] = sums_[f] = {};
-      seen_[f] = 0;
-    }
-    touched_.clear();
-  }
-
-  template <class Visit>
-  void each(int32_t label, Visit visit) const {
-    const auto ids = vectors_.row(label);
-    const auto values = vectors_.row_values(label);
-    for (size_t j = 0; j < ids.size(); ++j) visit(ids[j], values[j]);
-  }
-
-  const CsrView& vectors_;
   const Fingerprints& fingerprints_;
   const ClusterOptions& options_;
   const int n_threads_;
-  std::vector<Pair> centers_, sums_;  // by feature; zero outside the labels at hand
-  std::vector<uint8_t> seen_;         // likewise
-  std::vector<int32_t> touched_;      // the features of the labels at hand
+  TwoCenters<float> centers_;
   std::vector<Scored> scored_;
   int64_t size_ = 0;
 };

@@ -12,6 +12,7 @@
 #include "fingerprints.h"
 #include "parallel.h"
 #include "sparse.h"
+#include "two_centers.h"
 
 namespace labelwood {
 
@@ -21,11 +22,11 @@ class InterpolatedSplit {
  public:
   InterpolatedSplit(const CsrView& vectors, const Fingerprints& fingerprints, const LabelWeights& weights,
                     const Interpolation& how, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), fingerprints_(fingerprints), weights_(weights), how_(how), options_(options),
-        n_threads_(n_threads), centers_(vectors.n_cols), sums_(vectors.n_cols), seen_(vectors.n_cols) {}
+      : fingerprints_(fingerprints), weights_(weights), how_(how), options_(options), n_threads_(n_threads),
+        centers_(vectors) {}
 
   // Reorders the labels so that those of one side come first, and returns how many they are.
-  int64_t split(std::span<int32_t> labels, uint64_t stream) {
+  int64_t split(Labels labels, uint64_t stream) {
     start(labels, stream);
     double best = -std::numeric_limits<double>::infinity();
     int64_t size = 0;
@@ -41,9 +42,9 @@ class InterpolatedSplit {
       }
       if (!gained || likeness() == 0) break;
       update_sums(found);
-      update_centers();
+      centers_.update();
     }
-    clear();
+    centers_.clear();
     return size;
   }
 
@@ -53,9 +54,6 @@ class InterpolatedSplit {
 
  private:
   static constexpr int64_t kLabelsAtOnce = 4096;
-  struct Pair {
-    double plus = 0, minus = 0;
-  };
   struct Scored {
     double plus, minus;  // inner products with the centers
     double weight, key;
@@ -64,20 +62,11 @@ class InterpolatedSplit {
     double nearer() const { return plus - minus; }
   };
 
-  void start(std::span<int32_t> labels, uint64_t stream) {
+  void start(Labels labels, uint64_t stream) {
     scored_.clear();
-    for (int32_t label : labels) {
-      scored_.push_back({0, 0, 0, 0, label, 0});
-      each(label, [&](int32_t f, float) {
-        if (!std::exchange(seen_[f], 1)) touched_.push_back(f);
-      });
-    }
+    for (int32_t label : labels) scored_.push_back({0, 0, 0, 0, label, 0});
     weigh();
-    const auto draw = [&](int32_t label) { return mixed(fingerprints_[label] ^ stream); };
-    const auto earlier = [&](int32_t a, int32_t b) { return draw(a) != draw(b) ? draw(a) < draw(b) : a < b; };
-    std::nth_element(labels.begin(), labels.begin() + 1, labels.end(), earlier);
-    each(labels[0], [&](int32_t f, float v) { centers_[f].plus = v; });
-    each(labels[1], [&](int32_t f, float v) { centers_[f].minus = v; });
+    centers_.start(labels, fingerprints_, stream);
   }
 
   // The weights of the labels at hand, which add up to one.
@@ -102,11 +91,9 @@ class InterpolatedSplit {
     parallel_for(std::ssize(scored_), kLabelsAtOnce, n_threads_, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         Scored& s = scored_[i];
-        s.plus = s.minus = 0;
-        each(s.label, [&](int32_t f, float v) {
-          s.plus += v * centers_[f].plus;
-          s.minus += v * centers_[f].minus;
-        });
+        const auto [plus, minus] = centers_.products(s.label);
+        s.plus = plus;
+        s.minus = minus;
         s.key = likeness() / 2 * s.nearer() + spread() * s.weight;
       }
     });
@@ -156,53 +143,19 @@ class InterpolatedSplit {
   void update_sums(int64_t size) {
     for (int64_t i = 0; i < std::ssize(scored_); ++i) {
       Scored& s = scored_[i];
-      const int8_t side = i < size ? 1 : -1, old = std::exchange(s.side, side);
-      if (side == old) continue;
-      each(s.label, [&](int32_t f, float v) {
-        const double weighted = s.weight * v;
-        (side > 0 ? sums_[f].plus : sums_[f].minus) += weighted;
-        if (old != 0) (old > 0 ? sums_[f].plus : sums_[f].minus) -= weighted;
-      });
+      const int8_t side = i < size ? 1 : -1;
+      if (s.side != side) centers_.move(s.label, s.weight, std::exchange(s.side, side), side);
     }
-  }
-
-  void update_centers() {
-    double plus = 0, minus = 0;
-    for (int32_t f : touched_) {
-      plus += sums_[f].plus * sums_[f].plus;
-      minus += sums_[f].minus * sums_[f].minus;
-    }
-    // A zero vector stays zero.
-    const double plus_scale = plus > 0 ? 1 / std::sqrt(plus) : 0, minus_scale = minus > 0 ? 1 / std::sqrt(minus) : 0;
-    for (int32_t f : touched_) centers_[f] = {sums_[f].plus * plus_scale, sums_[f].minus * minus_scale};
-  }
-
-  void clear() {
-    for (int32_t f : touched_) {
-      centers_[f] = sums_[f] = {};
-      seen_[f] = 0;
-    }
-    touched_.clear();
-  }
-
-  template <class Visit>
-  void each(int32_t label, Visit visit) const {
-    const auto ids = vectors_.row(label);
-    const auto values = vectors_.row_values(label);
-    for (size_t j = 0; j < ids.size(); ++j) visit(ids[j], values[j]);
   }
 
   static constexpr double kTie = 1e-9;
 
-  const CsrView& vectors_;
   const Fingerprints& fingerprints_;
   const LabelWeights& weights_;
   const Interpolation& how_;
   const ClusterOptions& options_;
   const int n_threads_;
-  std::vector<Pair> centers_, sums_;  // by feature; zero outside the labels at hand
-  std::vector<uint8_t> seen_;         // likewise
-  std::vector<int32_t> touched_;      // the features of the labels at hand
+  TwoCenters<double> centers_;
   std::vector<Scored> scored_;
 };
 
