@@ -137,7 +137,17 @@ def test_the_greedy_rule_is_what_a_slow_loop_does(seed):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"lam": 2.1}, {"lam": -1}, {"smoothing": -0.1}, {"rule": "best"}, {"rule": 1.5}, {"row_weights": [1.0]}]
+    "wrong",
+    [
+        {"lam": 2.1},
+        {"lam": float("nan")},
+        {"smoothing": -0.1},
+        {"smoothing": float("inf")},
+        {"rule": "best"},
+        {"rule": 1.5},
+        {"row_weights": [1.0]},
+        {"row_weights": [1.0, float("inf"), 1.0]},
+    ],
 )
 def test_parameters_out_of_range_are_named(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):

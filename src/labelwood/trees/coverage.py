@@ -25,7 +25,7 @@ def label_weights(Y: Sparse, rule: Rule | float, row_weights: Any = None) -> tup
         (array([3., 2.]), array([3., 1.]))
     """
     weights = np.ones(Y.n_rows) if row_weights is None else np.asarray(row_weights, np.float64)
-    if weights.shape != (Y.n_rows,) or not (weights >= 0).all():
+    if weights.shape != (Y.n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ParameterError(f"row_weights must be {Y.n_rows} numbers of at least 0, one for each row of Y")
     of_entry = np.repeat(weights, np.diff(Y.indptr))
     frequency = _sums(Y.indices, of_entry, Y.n_cols)

@@ -57,7 +57,7 @@ def interpolated(
         [2, 2, 2, 2]
     """
     check_sizes(2, max_leaf)
-    if not 0 <= lam <= 2 or not smoothing >= 0:
+    if not 0 <= lam <= 2 or not 0 <= smoothing < np.inf:
         raise ParameterError(f"lam is {lam} and smoothing {smoothing}; lam must be from 0 to 2, smoothing at least 0")
     rows = unit_rows(vectors)
     labels = as_labels(Y, np.shape(Y)[0])
