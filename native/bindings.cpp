@@ -1,6 +1,7 @@
 // The only file that knows Python: checks shapes and dtypes, releases the GIL, calls.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <limits>
@@ -104,6 +105,28 @@ DenseView dense_view(const Matrix<float>& m) {
 nb::tuple to_numpy(Answers&& a) {
   const size_t k = a.k, n_rows = a.ids.size() / k;
   return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
+}
+
+// Values of rows brought to unit length; none if all are that long already but for the tolerance.
+std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const Array<float>& values, double tolerance) {
+  const CsrView X{view(indptr), {}, view(values), 0};
+  Buffer<float> out = without_gil([&] {
+    Buffer<double> squares(X.n_rows());
+    bool all = true;
+    for (int64_t row = 0; row < X.n_rows(); ++row) {
+      squares[row] = squared_length(X.row_values(row));
+      all = all && (squares[row] == 0 || std::abs(squares[row] - 1) <= tolerance);
+    }
+    if (all) return Buffer<float>();
+    Buffer<float> scaled(values.size());
+    for (int64_t row = 0; row < X.n_rows(); ++row) {
+      const double scale = unit_scale(squares[row]);
+      for (int64_t i = X.indptr[row]; i < X.indptr[row + 1]; ++i) scaled[i] = static_cast<float>(X.values[i] * scale);
+    }
+    return scaled;
+  });
+  if (out.size() == 0) return std::nullopt;
+  return to_numpy(std::move(out));
 }
 
 void check_members(int64_t n_rows, const CsrView& members) {
@@ -217,6 +240,13 @@ class TreeModel {
 
   // Raises unless every index in the arrays stays within them; search relies on it.
   void check() const { check_blocks(model_.tree, model_.blocks); }
+
+  // Of a tree with weights of 32 bits: eight-bit weights and their scales.
+  nb::tuple in_eight_bits(int n_threads) const {
+    if (model_.blocks.stored != simd::Stored::kFloat32) throw Error("weights of 32 bits are needed");
+    EightBits out = without_gil([&] { return labelwood::in_eight_bits(model_.blocks, n_threads); });
+    return nb::make_tuple(to_numpy(std::move(out.values)), to_numpy(std::move(out.scales)));
+  }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                  int64_t k, int64_t beam, int transform, float path_weight, bool best_first, float min_score, bool unit_rows,
@@ -553,6 +583,7 @@ NB_MODULE(_native, m) {
   m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
           csr_view(indptr, indices, values, n_cols); },
         "Raises unless a sparse matrix is sound.");
+  m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
   m.def("sparse_centroid_topk", sparse_centroid_topk, "Ids and scores of the labels whose centroids fit each row best.");
@@ -570,6 +601,7 @@ NB_MODULE(_native, m) {
   nb::class_<TreeModel>(m, "TreeModel")
       .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t, int64_t>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
+      .def("in_eight_bits", &TreeModel::in_eight_bits, "Eight-bit weights and their scales.")
       .def("topk", &TreeModel::topk, "Ids, scores, and how many nodes and siblings were scored.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 

@@ -1,9 +1,11 @@
 #include "blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "error.h"
+#include "parallel.h"
 
 namespace labelwood {
 namespace {
@@ -41,6 +43,26 @@ void check_segment(const BlocksView& b, size_t segment, int32_t width) {
 }
 
 }  // namespace
+
+EightBits in_eight_bits(const BlocksView& b, int n_threads) {
+  constexpr int64_t kNodesAtOnce = 16;
+  const float* weights = static_cast<const float*>(b.values);
+  EightBits out{Buffer<int8_t>(b.n_values), Buffer<float>(b.biases.size(), 0.0f)};
+  parallel_for(std::ssize(b.segment_ptr) - 1, kNodesAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    for (int64_t node = begin; node < end; ++node) {
+      const auto each = [&](auto visit) {
+        for (int32_t s = b.segment_ptr[node]; s < b.segment_ptr[node + 1]; ++s)
+          for (int64_t e = b.entry_ptr[s]; e < b.entry_ptr[s + 1]; ++e)
+            visit(e, out.scales[b.sibling_ptr[node] + int64_t{kSegment} * (s - b.segment_ptr[node]) + b.columns[e]]);
+      };
+      each([&](int64_t e, float& largest) { largest = std::max(largest, std::abs(weights[e])); });
+      for (int64_t i = b.sibling_ptr[node]; i < b.sibling_ptr[node + 1]; ++i)
+        out.scales[i] = out.scales[i] > 0 ? out.scales[i] / 127 : 1;
+      each([&](int64_t e, float& scale) { out.values[e] = static_cast<int8_t>(std::nearbyint(weights[e] / scale)); });
+    }
+  });
+  return out;
+}
 
 void check_blocks(const TreeView& tree, const BlocksView& b) {
   const size_t n_nodes = tree.n_nodes(), n_segments = b.word_ptr.empty() ? 0 : b.word_ptr.size() - 1;

@@ -54,6 +54,13 @@ struct Blocks {
   std::vector<float> values, biases;
 };
 
+// Weights as multiples of their sibling's scale, and the scales.
+struct EightBits {
+  Buffer<int8_t> values;
+  Buffer<float> scales;
+};
+EightBits in_eight_bits(const BlocksView& blocks, int n_threads);
+
 // Throws Error unless every index stays within its array, so that a search cannot leave them.
 void check_blocks(const TreeView& tree, const BlocksView& blocks);
 

@@ -61,8 +61,6 @@ class WorkerSums {
   std::vector<std::optional<SparseSum<T>>> sums_;
 };
 
-double unit_scale(double squares) { return squares > 0 ? 1 / std::sqrt(squares) : 0; }
-
 struct CentroidChunk {
   std::vector<int64_t> ends;
   std::vector<int32_t> features;

@@ -45,10 +45,7 @@ class Query {
 
  private:
   void scale_to_unit() {
-    double square = 0;
-    for (float v : values_) square += static_cast<double>(v) * v;
-    if (square == 0) return;
-    const double scale = 1 / std::sqrt(square);
+    const double scale = unit_scale(squared_length(values_));
     for (float& v : values_) v = static_cast<float>(v * scale);
   }
 

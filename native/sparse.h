@@ -1,5 +1,6 @@
 // Sparse matrices in compressed rows: a view of someone's arrays, and one that owns its own.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -17,6 +18,15 @@ struct CsrView {
   std::span<const int32_t> row(int64_t i) const { return indices.subspan(indptr[i], indptr[i + 1] - indptr[i]); }
   std::span<const float> row_values(int64_t i) const { return values.subspan(indptr[i], indptr[i + 1] - indptr[i]); }
 };
+
+inline double squared_length(std::span<const float> values) {
+  double sum = 0;
+  for (float v : values) sum += static_cast<double>(v) * v;
+  return sum;
+}
+
+// What brings a row of this squared length to unit length; a row of zeros stays as it is.
+inline double unit_scale(double square) { return square > 0 ? 1 / std::sqrt(square) : 1; }
 
 struct Csr {
   Buffer<int64_t> indptr;

@@ -39,9 +39,10 @@ class LaneBuffer {
   size_t capacity_ = 0;
 };
 
-// The rows of a node with their features numbered anew, and the positives of each sibling.
+// The rows of a node in random order with their features numbered anew, and the positives of each sibling.
 struct NodeProblem {
   std::vector<int32_t> features;  // what was the number of a feature before; ascending
+  std::vector<int32_t> numbers;   // what it is now, frequent features first: their weights are visited most and lie together
   std::vector<int64_t> row_ptr;
   std::vector<int32_t> local;
   std::vector<float> values, squares;
@@ -50,7 +51,7 @@ struct NodeProblem {
   std::vector<int32_t> positives;  // rows of each sibling
   int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
   void clear() {
-    features.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(), row_weights.clear();
+    features.clear(), numbers.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(), row_weights.clear();
     positive_ptr.clear(), positives.clear();
   }
 };
@@ -60,7 +61,7 @@ class Gatherer {
  public:
   Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
            const TrainingOptions& options)
-      : X_(X), members_(members), tree_(tree), below_(below), options_(options), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, -1) {}
+      : X_(X), members_(members), tree_(tree), below_(below), options_(options), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
 
   const NodeProblem& gather(int32_t node) {
     NodeProblem& p = problem_;
@@ -71,7 +72,7 @@ class Gatherer {
     number_features(p);
     copy_rows(p);
     for (int32_t row : rows_) row_number_[row] = -1;
-    for (int32_t f : p.features) feature_number_[f] = -1;
+    for (int32_t f : p.features) feature_number_[f] = 0;
     return p;
   }
 
@@ -93,6 +94,8 @@ class Gatherer {
     if (!options_.matched.indptr.empty())
       for (int32_t row : options_.matched.row(node - options_.first_node)) add(row);
     std::sort(rows_.begin(), rows_.end());
+    Random random(options_.seed, static_cast<uint64_t>(node));
+    for (size_t i = rows_.size(); i > 1; --i) std::swap(rows_[i - 1], rows_[random.below(i)]);
   }
 
   void number_rows() {
@@ -113,12 +116,17 @@ class Gatherer {
     }
   }
 
+  // Frequent means the same number of digits: exact order would gain nothing. Counts take the numbers' place meanwhile.
   void number_features(NodeProblem& p) {
     for (int32_t row : rows_)
       for (int32_t f : X_.row(row))
-        if (feature_number_[f] < 0) feature_number_[f] = 0, p.features.push_back(f);
+        if (feature_number_[f]++ == 0) p.features.push_back(f);
     std::sort(p.features.begin(), p.features.end());
-    for (size_t i = 0; i < p.features.size(); ++i) feature_number_[p.features[i]] = static_cast<int32_t>(i);
+    const auto rarity = [&](int32_t f) { return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[f])); };
+    int32_t next[33] = {};
+    for (int32_t f : p.features) ++next[rarity(f) + 1];
+    std::partial_sum(next, next + 33, next);
+    for (int32_t f : p.features) p.numbers.push_back(feature_number_[f] = next[rarity(f)]++);
   }
 
   void copy_rows(NodeProblem& p) {
@@ -128,13 +136,10 @@ class Gatherer {
     p.local.reserve(total);
     p.values.reserve(total);
     for (int32_t row : rows_) {
-      double square = 0;
+      const auto values = X_.row_values(row);
       for (int32_t f : X_.row(row)) p.local.push_back(feature_number_[f]);
-      for (float v : X_.row_values(row)) {
-        p.values.push_back(v);
-        square += static_cast<double>(v) * v;
-      }
-      p.squares.push_back(static_cast<float>(square));
+      p.values.insert(p.values.end(), values.begin(), values.end());
+      p.squares.push_back(static_cast<float>(squared_length(values)));
       if (!options_.row_weights.empty()) p.row_weights.push_back(options_.row_weights[row]);
     }
   }
@@ -148,9 +153,9 @@ class Gatherer {
   std::vector<int32_t> rows_, row_number_, feature_number_;
 };
 
-// What a group of up to sixteen siblings learned: entries by local feature, then lane.
+// What a group of up to sixteen siblings learned: entries by feature, then lane.
 struct GroupResult {
-  std::vector<int32_t> features;
+  std::vector<int32_t> features;  // their places in the problem
   std::vector<uint8_t> lanes;
   std::vector<float> values;
   float biases[kLanes];
@@ -196,11 +201,13 @@ class GroupSolver {
     const bool logistic = options.loss == Loss::kLogistic;
     const auto solve = logistic ? simd::kernels().solve_logistic : simd::kernels().solve_squared_hinge;
     solve(problem, {alphas_.of_size(size_t{logistic ? 2u : 1u} * p.n_rows()), order_.data()}, weights, biases);
-    return kept(weights, biases, static_cast<int32_t>(p.features.size()), static_cast<int>(siblings.size()), options);
+    return kept(weights, biases, p.numbers, static_cast<int>(siblings.size()), options);
   }
 
  private:
-  GroupResult kept(const float* weights, const float* biases, int32_t n_features, int n_lanes, const TrainingOptions& options) {
+  GroupResult kept(const float* weights, const float* biases, std::span<const int32_t> numbers, int n_lanes,
+                   const TrainingOptions& options) {
+    const int32_t n_features = static_cast<int32_t>(numbers.size());
     GroupResult out;
     std::copy(biases, biases + kLanes, out.biases);
     alignas(64) float least[kLanes];
@@ -214,11 +221,11 @@ class GroupSolver {
     out.lanes.reserve(total);
     out.values.reserve(total);
     for (int32_t f = 0; f < n_features; ++f)
-      for (uint32_t left = lanes_[f]; left != 0; left &= left - 1) {
+      for (uint32_t left = lanes_[numbers[f]]; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
         out.features.push_back(f);
         out.lanes.push_back(static_cast<uint8_t>(lane));
-        out.values.push_back(weights[f * int64_t{kLanes} + lane]);
+        out.values.push_back(weights[numbers[f] * int64_t{kLanes} + lane]);
       }
     return out;
   }

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood import _native
 from labelwood.errors import LabelwoodError, ParameterError
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -108,12 +109,8 @@ def unit_rows(matrix: Sparse) -> Sparse:
         >>> unit_rows(from_dense(np.array([[3, 4], [0, 0]], np.float32))).values
         array([0.6, 0.8], dtype=float32)
     """
-    owner = np.repeat(np.arange(matrix.n_rows), matrix.indptr[1:] - matrix.indptr[:-1])
-    squares = np.bincount(owner, np.square(matrix.values, dtype=np.float64), minlength=matrix.n_rows)
-    if not ((np.abs(squares - 1) > _NEAR_ONE) & (squares > 0)).any():
-        return matrix
-    scales = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
-    return matrix._replace(values=(matrix.values * scales[owner]).astype(np.float32))
+    values = _native.unit_values(matrix.indptr, matrix.values, _NEAR_ONE)
+    return matrix if values is None else matrix._replace(values=values)
 
 
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:

@@ -171,7 +171,7 @@ class TreeClassifier(Model):
             )
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
-                trees.append(training.run(tree, progress).stored(self.precision))
+                trees.append(training.run(tree, progress).stored(self.precision, threads))
         self.trees_ = trees
 
     def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:

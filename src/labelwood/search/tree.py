@@ -131,7 +131,7 @@ class TrainedTree:
         shape = (self.n_features, int(last - first))
         return sparse.csr_array((weights, (np.concatenate(rows), siblings)), shape=shape), b["biases"][first:last]
 
-    def stored(self, precision: str) -> TrainedTree:
+    def stored(self, precision: str, n_threads: int = 1) -> TrainedTree:
         """The same tree with float32 weights stored in fewer bits."""
         blocks = dict(zip(_BLOCKS, self.blocks, strict=True))
         values = blocks["values"]
@@ -139,12 +139,7 @@ class TrainedTree:
             limit = np.float32(np.finfo(np.float16).max)
             blocks["values"] = np.clip(values, -limit, limit).astype(np.float16).view(np.uint16)
         elif precision == "int8":
-            siblings = _sibling_of_entry(blocks)
-            largest = np.zeros(len(blocks["biases"]), np.float32)
-            np.maximum.at(largest, siblings, np.abs(values))
-            scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
-            blocks["values"] = np.rint(values / scales[siblings]).astype(np.int8)
-            blocks["scales"] = scales
+            blocks["values"], blocks["scales"] = self._native.in_eight_bits(n_threads)
         return TrainedTree(self.tree, tuple(blocks.values()), self.n_features)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -195,13 +190,3 @@ def _features_of(blocks: Mapping[str, NDArray[Any]], segment: int, n_features: i
 
 def _bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
-
-
-def _sibling_of_entry(blocks: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-    """Which of all siblings each weight belongs to."""
-    n_segments = len(blocks["word_ptr"]) - 1
-    node_of_segment = np.repeat(np.arange(len(blocks["segment_ptr"]) - 1), np.diff(blocks["segment_ptr"]))
-    place = np.arange(n_segments) - blocks["segment_ptr"][node_of_segment]
-    first = blocks["sibling_ptr"][node_of_segment] + _SEGMENT * place
-    per_entry: NDArray[np.int64] = np.repeat(first, np.diff(blocks["entry_ptr"])) + blocks["columns"]
-    return per_entry
