@@ -37,7 +37,7 @@ _ANY_BEAM = 10  # for negatives, where the search itself is exact
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    "accurate": {"n_trees": 4, "max_leaf": 200, "max_passes": 4},
+    "accurate": {"n_trees": 4, "max_leaf": 200, "max_passes": 4, "tolerance": 0.3},
     "thorough": {"n_trees": 2, "negatives": "both"},
 }
 
@@ -151,28 +151,31 @@ class TreeClassifier(Model):
         members = members_of(Y)
         trees = []
         for number, tree in enumerate(self._label_trees(rows, Y, members, threads)):
-            training = Training(
-                rows=rows,
-                members=members,
-                row_weights=row_weights,
-                loss=self.loss,
-                cost=self.cost,
-                positive_weight=self.positive_weight,
-                bias=self.bias,
-                tolerance=self.tolerance,
-                max_passes=self.max_passes,
-                threshold=self.threshold,
-                max_weights=self.max_weights or 0,
-                seed=self.seed + number,
-                negatives=self.negatives,
-                beam=self.beam or _ANY_BEAM,
-                link=self.link,
-                n_threads=threads,
-            )
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
+                training = self._training(rows, members, row_weights, number, threads)
                 trees.append(training.run(tree, progress).stored(self.precision, threads))
         self.trees_ = trees
+
+    def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
+        return Training(
+            rows=rows,
+            members=members,
+            row_weights=row_weights,
+            loss=self.loss,
+            cost=self.cost,
+            positive_weight=self.positive_weight,
+            bias=self.bias,
+            tolerance=self.tolerance,
+            max_passes=self.max_passes,
+            threshold=self.threshold,
+            max_weights=self.max_weights or 0,
+            seed=self.seed + number,
+            negatives=self.negatives,
+            beam=self.beam or _ANY_BEAM,
+            link=self.link,
+            n_threads=threads,
+        )
 
     def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
         n_labels = Y.n_cols
@@ -245,7 +248,7 @@ def preset(name: str) -> dict[str, Any]:
 
     Example:
         >>> TreeClassifier(**preset("accurate"), seed=1)
-        TreeClassifier(n_trees=4, max_leaf=200, max_passes=4, seed=1)
+        TreeClassifier(n_trees=4, max_leaf=200, tolerance=0.3, max_passes=4, seed=1)
     """
     if name not in PRESETS:
         raise ParameterError(f"there is no preset {name!r}; there are: {', '.join(PRESETS)}")

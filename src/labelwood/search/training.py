@@ -18,7 +18,7 @@ from labelwood.trees.tree import LabelTree
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
 Loss: TypeAlias = Literal["squared-hinge", "logistic"]
 LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
-_NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
+NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)  # sent to nodes by a matcher
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class Training:
     def run(self, tree: LabelTree, progress: Any) -> TrainedTree:
         """Trains all classifiers of a tree."""
         if self.negatives == "tree":
-            return TrainedTree.joined(tree, [self._nodes(tree, 0, tree.n_nodes, _NO_ROWS, progress)], self.rows.n_cols)
+            return TrainedTree.joined(tree, [self.nodes(tree, 0, tree.n_nodes, NO_ROWS, progress)], self.rows.n_cols)
         return self._level_by_level(tree, progress)
 
     def _level_by_level(self, tree: LabelTree, progress: Any) -> TrainedTree:
         """A node's negatives are the rows that the classifiers above it, trained before, send there."""
-        blocks = [self._nodes(tree, 0, 1, _NO_ROWS, progress)]
+        blocks = [self.nodes(tree, 0, 1, NO_ROWS, progress)]
         begin, end = 0, 1
         while end < tree.n_nodes:
             above = TrainedTree.joined(_with_children_as_labels(tree, begin, end), blocks, self.rows.n_cols)
             begin, end = end, int(tree.child_ptr[end])
             matched = self._rows_sent_to(above, end - begin)
-            blocks.append(self._nodes(tree, begin, end, matched, progress))
+            blocks.append(self.nodes(tree, begin, end, matched, progress))
         return TrainedTree.joined(tree, blocks, self.rows.n_cols)
 
     def _rows_sent_to(self, above: TrainedTree, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -67,7 +67,7 @@ class Training:
         by_node = sparse.csc_array(top.to_scipy(above.tree.n_labels))[:, :n_nodes]
         return by_node.indptr.astype(np.int64), by_node.indices.astype(np.int32)
 
-    def _nodes(
+    def nodes(
         self,
         tree: LabelTree,
         begin: int,
