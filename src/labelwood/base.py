@@ -17,6 +17,7 @@ To write a model: subclass `Model`, annotate the parameters of `__init__`, fill 
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -91,21 +92,27 @@ class Limits:
     """
 
     allowed: NDArray[np.uint8]  # one a label; empty: all
-    min_score: float = -np.inf
+    min_score: float = -math.inf
 
     @classmethod
     def of(cls, n_labels: int, include: Any = None, exclude: Any = None, min_score: float | None = None) -> Limits:
         """Limits from lists of label ids; an id that is not one of `n_labels` is an error."""
-        lowest = -np.inf if min_score is None else float(min_score)
-        if np.isnan(lowest):
+        if include is None and exclude is None and min_score is None:
+            return NO_LIMITS
+        lowest = -math.inf if min_score is None else float(min_score)
+        if math.isnan(lowest):
             raise ParameterError("min_score is not a number; leave it out to have no limit")
         if include is None and exclude is None:
-            return cls(np.empty(0, np.uint8), lowest)
+            return cls(_ALL, lowest)
         allowed = np.full(n_labels, include is None, np.uint8)
         for ids, value in ((include, 1), (exclude, 0)):
             if ids is not None:
                 allowed[_label_ids(ids, n_labels)] = value
         return cls(allowed, lowest)
+
+
+_ALL = np.empty(0, np.uint8)
+NO_LIMITS = Limits(_ALL)
 
 
 def _label_ids(ids: Any, n_labels: int) -> NDArray[np.int64]:
