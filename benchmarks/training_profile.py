@@ -13,6 +13,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,10 +68,10 @@ def show(name: str, folder: Path) -> None:
     training = model._training(rows, members, np.empty(0, np.float32), 0, 1)
     blocks = []
     for depth in range(int(tree.depths.max()) + 1):
-        begin, end = np.searchsorted(tree.depths, [depth, depth + 1])
-        part, seconds = timed(lambda: training.nodes(tree, int(begin), int(end), NO_ROWS, _native.Progress()))
+        begin, end = np.searchsorted(tree.depths, [depth, depth + 1]).tolist()
+        part, seconds = timed(partial(training.nodes, tree, begin, end, NO_ROWS, _native.Progress()))
         blocks.append(part)
-        siblings, visits = work(tree, Y, int(begin), int(end))
+        siblings, visits = work(tree, Y, begin, end)
         print(f"| depth {depth} | {seconds:.2f} | {end - begin:,} | {siblings:,} | {1e6 * seconds / visits:.2f} |")
     _, seconds = timed(lambda: TrainedTree.joined(tree, blocks, rows.n_cols).stored(model.precision))
     print(f"| joined, eight bits | {seconds:.2f} | | | |", flush=True)

@@ -13,6 +13,8 @@
 namespace labelwood {
 namespace {
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
  public:
@@ -60,6 +62,14 @@ float log_transformed(float score, Transform transform) {
   return -slack * slack * slack;
 }
 
+// A score whose transform's logarithm is at most `log_value`: siblings below it need no transform to be left out.
+float lowest_with(float log_value, Transform transform) {
+  constexpr float kMargin = 1e-3f;  // for rounding
+  if (!(log_value < 0)) return -kInfinity;
+  if (transform == Transform::kSigmoid) return -std::log(std::expm1(-log_value)) - kMargin * (1 - log_value);
+  return 1 - std::cbrt(-log_value) * (1 + kMargin) - kMargin;
+}
+
 struct Candidate {
   float score;
   int32_t depth, node;
@@ -80,7 +90,7 @@ class RowSearch {
       : m_(model),
         o_(options),
         open_nodes_(open_nodes),
-        floor_(options.min_score > 0 ? std::log(options.min_score) : -std::numeric_limits<float>::infinity()),
+        floor_(options.min_score > 0 ? std::log(options.min_score) : -kInfinity),
         best_(options.k) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
@@ -99,13 +109,11 @@ class RowSearch {
       std::pop_heap(heap_.begin(), heap_.end(), opens_after);
       const Candidate next = heap_.back();
       heap_.pop_back();
-      if (is_too_low(next.score)) break;
+      if (next.score < bar()) break;
       if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
       if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
       level_.clear();
-      open(next, [&](const Candidate& child) {
-        if (!is_too_low(child.score)) level_.push_back(child);
-      });
+      open(next, [&](const Candidate& child) { level_.push_back(child); });
       keep_beam(level_);
       for (const Candidate& child : level_) {
         heap_.push_back(child);
@@ -132,8 +140,8 @@ class RowSearch {
     nodes.resize(o_.beam);
   }
 
-  // Whether nothing below a node with this score can be an answer.
-  bool is_too_low(float score) const { return score < floor_ || (best_.full() && score < best_.worst().score); }
+  // What a score must reach to be an answer; nothing below a node can score higher than the node.
+  float bar() const { return best_.full() ? std::max(floor_, best_.worst().score) : floor_; }
 
   template <class Push>
   void open(const Candidate& parent, Push push) {
@@ -141,18 +149,45 @@ class RowSearch {
     score_siblings(parent.node, n);
     ++counts.nodes;
     counts.siblings += n;
-    const bool leaf = m_.tree.is_leaf(parent.node);
-    const float weight = leaf ? 1.0f : o_.path_weight;
-    const auto labels = m_.tree.labels_of(parent.node);
-    for (int32_t i = 0; i < n; ++i) {
-      const float score = parent.score + weight * log_transformed(sums_[i], o_.transform);
-      if (leaf) {
-        if (score >= floor_ && (o_.allowed.empty() || o_.allowed[labels[i]])) best_.offer(score, labels[i]);
-      } else {
-        const int32_t child = m_.tree.child_ptr[parent.node] + i;
-        if (open_nodes_.empty() || open_nodes_[child]) push({score, parent.depth + 1, child});
-      }
-    }
+    if (m_.tree.is_leaf(parent.node))
+      offer_labels(parent);
+    else
+      push_children(parent, push);
+  }
+
+  void offer_labels(const Candidate& leaf) {
+    const auto labels = m_.tree.labels_of(leaf.node);
+    const float needed = o_.allowed.empty() && !best_.full() ? std::max(floor_, score_of(o_.k, leaf, 1.0f)) : bar();
+    each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
+      if (score >= floor_ && (o_.allowed.empty() || o_.allowed[labels[i]])) best_.offer(score, labels[i]);
+    });
+  }
+
+  template <class Push>
+  void push_children(const Candidate& parent, Push push) {
+    float needed = o_.best_first ? bar() : -kInfinity;  // level by level is plain
+    if (o_.beam > 0 && open_nodes_.empty()) needed = std::max(needed, score_of(o_.beam, parent, o_.path_weight));
+    each_above(needed, parent, o_.path_weight, [&](int32_t i, float score) {
+      const int32_t child = m_.tree.child_ptr[parent.node] + i;
+      if (score >= needed && (open_nodes_.empty() || open_nodes_[child])) push({score, parent.depth + 1, child});
+    });
+  }
+
+  // The score of the sibling that is the n-th best of its own; no sum is needed more than those above it.
+  float score_of(int64_t n, const Candidate& parent, float weight) {
+    if (std::ssize(sums_) <= n) return -kInfinity;
+    highest_.resize(n);
+    std::partial_sort_copy(sums_.begin(), sums_.end(), highest_.begin(), highest_.end(), std::greater<>());
+    return parent.score + weight * log_transformed(highest_.back(), o_.transform);
+  }
+
+  // The siblings whose score may be `needed` or more.
+  template <class Visit>
+  void each_above(float needed, const Candidate& parent, float weight, Visit visit) {
+    const float lowest = lowest_with((needed - parent.score) / weight, o_.transform);
+    for (size_t i = 0; i < sums_.size(); ++i)
+      if (!(sums_[i] < lowest))
+        visit(static_cast<int32_t>(i), parent.score + weight * log_transformed(sums_[i], o_.transform));
   }
 
   void score_siblings(int32_t node, int32_t n) {
@@ -179,7 +214,7 @@ class RowSearch {
   const float floor_;
   TopK<float> best_;
   Query query_;
-  std::vector<float> sums_;
+  std::vector<float> sums_, highest_;
   std::vector<Candidate> heap_, level_;
   std::vector<int64_t> opened_;
 };
