@@ -583,6 +583,11 @@ NB_MODULE(_native, m) {
   m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
           csr_view(indptr, indices, values, n_cols); },
         "Raises unless a sparse matrix is sound.");
+  m.def("all_finite", [](const Array<float>& values) {
+    bool finite = true;
+    for (float v : view(values)) finite = finite & std::isfinite(v);
+    return finite;
+  }, "Whether no value is NaN or infinite.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
