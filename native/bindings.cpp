@@ -184,14 +184,14 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
 
 nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<double>& frequency, const Array<double>& covering, double lam, double smoothing, bool midpoint,
-                               int max_leaf, uint64_t seed, int n_threads) {
+                               int arity, int max_leaf, uint64_t seed, int n_threads) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   const LabelWeights weights{view(frequency), view(covering)};
-  if (max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels and max_leaf 1 or more");
+  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   if (std::ssize(weights.frequency) != vectors.n_rows() || std::ssize(weights.covering) != vectors.n_rows())
     throw Error("every label needs its frequency");
   Tree tree = without_gil([&] {
-    return interpolated_tree(vectors, weights, {lam, smoothing, midpoint}, {.arity = 2, .max_leaf = max_leaf, .seed = seed}, n_threads);
+    return interpolated_tree(vectors, weights, {lam, smoothing, midpoint}, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads);
   });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
 }
@@ -250,17 +250,29 @@ class TreeModel {
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                  int64_t k, int64_t beam, int transform, float path_weight, bool best_first, float min_score, bool unit_rows,
-                 const Array<uint8_t>& allowed, int n_threads) const {
-    const CsrView X = csr_view(indptr, indices, values, n_cols);
-    if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
+                 const Array<uint8_t>& allowed, float slack, int n_threads) const {
+    const CsrView X = rows(indptr, indices, values, n_cols, k);
     const auto labels = allowed_view(allowed, n_labels_);
-    const SearchOptions options{k, beam, static_cast<Transform>(transform), path_weight, best_first, min_score, unit_rows, labels};
-    SearchCounts counts;
-    nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, counts); }));
-    return nb::make_tuple(answers[0], answers[1], counts.nodes, counts.siblings);
+    const SearchOptions options{k, beam, static_cast<Transform>(transform), path_weight, best_first, min_score, unit_rows, labels, slack};
+    SearchCounts c;
+    nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, c); }));
+    return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.weights));
+  }
+
+  NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                         int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, int n_threads) const {
+    const CsrView X = rows(indptr, indices, values, n_cols, k);
+    const SearchOptions options{.k = k, .beam = beam, .transform = static_cast<Transform>(transform), .path_weight = path_weight,
+                                .unit_rows = unit_rows, .allowed = {}};
+    return to_numpy(without_gil([&] { return labelwood::slacks(model_, X, options, n_threads); }));
   }
 
  private:
+  CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k) const {
+    if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
+    return csr_view(indptr, indices, values, n_cols);
+  }
+
   template <class T>
   static std::span<const T> part(const nb::tuple& arrays, size_t i) {
     return view(nb::cast<Array<T>>(arrays[i]));
@@ -607,7 +619,8 @@ NB_MODULE(_native, m) {
       .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t, int64_t>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("in_eight_bits", &TreeModel::in_eight_bits, "Eight-bit weights and their scales.")
-      .def("topk", &TreeModel::topk, "Ids, scores, and how many nodes and siblings were scored.");
+      .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
+      .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");

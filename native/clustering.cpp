@@ -120,12 +120,24 @@ class TreeBuilder {
     halves.cut(tree_.labels(node), std::min<int64_t>(needed, options_.arity), node.begin, streams, ends);
   }
 
+  // Halves the heaviest part that is no leaf until there are as many parts as a node may have children.
   void interpolate(const LabelWeights& weights, const Interpolation& how, const Range& node, int worker, Random& streams,
                    std::vector<int64_t>& ends) {
     if (how.lam == 0 || depth_ >= options_.max_depth) return cut(node, worker, streams, ends);
     InterpolatedSplit& halves = interpolated_[worker].get(vectors_, fingerprints_, weights, how, options_, n_threads_);
-    ends.push_back(node.begin + halves.split(tree_.labels(node), streams.next()));
-    ends.push_back(node.end);
+    std::vector<Range> parts{node};
+    std::vector<double> shares{1};  // of the node's weight
+    while (std::ssize(parts) < options_.arity) {
+      const int64_t heaviest = heaviest_part(parts, shares);
+      if (heaviest < 0) break;
+      const Range part = parts[heaviest];
+      const auto [size, share] = halves.split(tree_.labels(part), streams.next());
+      parts[heaviest].end = part.begin + size;
+      parts.insert(parts.begin() + heaviest + 1, {part.begin + size, part.end});
+      shares.insert(shares.begin() + heaviest + 1, shares[heaviest] * (1 - share));
+      shares[heaviest] *= share;
+    }
+    for (const Range& part : parts) ends.push_back(part.end);
   }
 
   void cluster(const Range& node, int worker, Random& streams, std::vector<int64_t>& ends) {
@@ -145,6 +157,14 @@ class TreeBuilder {
   }
 
  private:
+  // Of parts that are too large for a leaf; −1 if there is none.
+  int64_t heaviest_part(const std::vector<Range>& parts, const std::vector<double>& shares) const {
+    int64_t heaviest = -1;
+    for (int64_t i = 0; i < std::ssize(parts); ++i)
+      if (parts[i].size() > options_.max_leaf && (heaviest < 0 || shares[i] > shares[heaviest])) heaviest = i;
+    return heaviest;
+  }
+
   const CsrView& vectors_;
   const ClusterOptions& options_;
   const int n_threads_;

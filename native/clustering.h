@@ -46,7 +46,8 @@ Tree balanced_tree(const CsrView& vectors, const ClusterOptions& options, int n_
 // size. Labels whose vector is zero lie together.
 Tree kmeans_tree(const CsrView& vectors, const ClusterOptions& options, int n_threads);
 
-// Every node's labels are split in two between likeness and frequency; `how.lam` 0 is balanced_tree.
+// Every node's labels are split in two between likeness and frequency, and the heaviest part again, until there are
+// `arity` parts; `how.lam` 0 is balanced_tree.
 Tree interpolated_tree(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how,
                        const ClusterOptions& options, int n_threads);
 

@@ -25,19 +25,25 @@ class InterpolatedSplit {
       : fingerprints_(fingerprints), weights_(weights), how_(how), options_(options), n_threads_(n_threads),
         centers_(vectors) {}
 
-  // Reorders the labels so that those of one side come first, and returns how many they are.
-  int64_t split(Labels labels, uint64_t stream) {
+  // How many labels are on the first side, and which share of the weight they have.
+  struct Side {
+    int64_t size = 0;
+    double share = 0;
+  };
+
+  // Reorders the labels so that those of one side come first.
+  Side split(Labels labels, uint64_t stream) {
     start(labels, stream);
     double best = -std::numeric_limits<double>::infinity();
-    int64_t size = 0;
+    Side side;
     for (int iteration = 0; iteration < options_.max_iterations; ++iteration) {
       score();
-      const int64_t found = arrange();
-      const double reached = objective(found);
+      const int64_t found = rounded(arrange());
+      const double reached = objective({found, 0});
       const bool gained = reached - best >= options_.tolerance;
       if (reached > best) {
         best = reached;
-        size = found;
+        side = {found, share_of(found)};
         for (size_t i = 0; i < labels.size(); ++i) labels[i] = scored_[i].label;
       }
       if (!gained || likeness() == 0) break;
@@ -45,7 +51,7 @@ class InterpolatedSplit {
       centers_.update();
     }
     centers_.clear();
-    return size;
+    return side;
   }
 
   // How much of the objective is likeness, and how much the spread of weights.
@@ -53,6 +59,7 @@ class InterpolatedSplit {
   double spread() const { return how_.midpoint ? std::max(0.0, how_.lam - 1) : how_.lam / 2; }
 
  private:
+  friend struct UnroundedSplit;  // of the tests
   static constexpr int64_t kLabelsAtOnce = 4096;
   struct Scored {
     double plus, minus;  // inner products with the centers
@@ -105,8 +112,14 @@ class InterpolatedSplit {
     return fingerprints_.before(a.label, b.label);
   }
 
-  // Puts those with the largest keys first, so many that they have half the weight, as nearly as whole labels allow.
-  int64_t arrange() {
+  // The first side: so many whole labels, and a share of the next.
+  struct Cut {
+    int64_t whole = 0;
+    double share = 0;
+  };
+
+  // Puts those with the largest keys first, and cuts where they have half the weight.
+  Cut arrange() {
     double passed = 0;
     int64_t begin = 0, end = std::ssize(scored_);
     while (end - begin > 1) {
@@ -122,19 +135,29 @@ class InterpolatedSplit {
         begin = middle;
       }
     }
-    const Scored& split = scored_[begin];
-    const double share = (0.5 - passed) / split.weight;  // of the label in the middle that belongs to the first side
-    const bool tie = std::abs(share - 0.5) < kTie;
-    const bool first = tie ? split.nearer() > 0 : share > 0.5;
-    return std::clamp<int64_t>(begin + first, 1, std::ssize(scored_) - 1);
+    return {begin, (0.5 - passed) / scored_[begin].weight};
   }
 
-  double objective(int64_t size) const {
+  // The nearest cut between labels that leaves no side empty; a tie is decided by which center is nearer.
+  int64_t rounded(const Cut& cut) const {
+    const bool tie = std::abs(cut.share - 0.5) < kTie;
+    const bool first = tie ? scored_[cut.whole].nearer() > 0 : cut.share > 0.5;
+    return std::clamp<int64_t>(cut.whole + first, 1, std::ssize(scored_) - 1);
+  }
+
+  // Rounded, so that it does not depend on the order of addition.
+  double share_of(int64_t size) const {
+    double sum = 0;
+    for (int64_t i = 0; i < size; ++i) sum += scored_[i].weight;
+    return std::round(sum * 0x1p30) / 0x1p30;
+  }
+
+  double objective(const Cut& cut) const {
     double sum = 0;
     for (int64_t i = 0; i < std::ssize(scored_); ++i) {
       const Scored& s = scored_[i];
-      const bool first = i < size;
-      sum += s.weight * likeness() * (first ? s.plus : s.minus) + (first ? 1 : -1) * spread() * s.weight * s.weight;
+      const double first = i < cut.whole ? 1 : i == cut.whole ? cut.share : 0;
+      sum += s.weight * likeness() * (first * s.plus + (1 - first) * s.minus) + (2 * first - 1) * spread() * s.weight * s.weight;
     }
     return sum;
   }

@@ -1,9 +1,10 @@
 #include "search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "parallel.h"
@@ -29,8 +30,8 @@ class Query {
     }
   }
 
-  // Adds the inner products with a segment's siblings to `sums`.
-  void add_products(const BlocksView& b, int32_t segment, float* sums) const {
+  // Adds the inner products with a segment's siblings to `sums`; returns how many weights were met.
+  int64_t add_products(const BlocksView& b, int32_t segment, float* sums) const {
     const int64_t tops = tops_for(b.n_features);
     const simd::StoredWeights weights{
         .top_bits = b.top_bits.data() + segment * tops,
@@ -42,7 +43,7 @@ class Query {
         .values = b.value_at(b.entry_ptr[segment]),
         .stored = b.stored,
     };
-    simd::kernels().add_products(weights, words_.data(), words_.size(), values_.data(), sums);
+    return simd::kernels().add_products(weights, words_.data(), words_.size(), values_.data(), sums);
   }
 
  private:
@@ -98,6 +99,8 @@ class RowSearch {
     if (o_.best_first) best_first(); else level_by_level();
   }
   TopK<float>& best() { return best_; }
+  // The largest slack that would not have changed the answers.
+  float slack() const { return slack_; }
   SearchCounts counts;
 
  private:
@@ -105,15 +108,19 @@ class RowSearch {
   void best_first() {
     heap_.assign(1, {0.0f, 0, 0});
     opened_.clear();
+    slack_ = kInfinity;
+    float least_lead = kInfinity;  // of the nodes so far, over the k-th answer
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), opens_after);
       const Candidate next = heap_.back();
       heap_.pop_back();
       if (next.score < bar()) break;
+      if (best_.full()) least_lead = std::min(least_lead, next.score - best_.worst().score);
+      if (least_lead < o_.slack) break;
       if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
       if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
       level_.clear();
-      open(next, [&](const Candidate& child) { level_.push_back(child); });
+      if (open(next, [&](const Candidate& child) { level_.push_back(child); })) slack_ = least_lead;
       keep_beam(level_);
       for (const Candidate& child : level_) {
         heap_.push_back(child);
@@ -143,24 +150,32 @@ class RowSearch {
   // What a score must reach to be an answer; nothing below a node can score higher than the node.
   float bar() const { return best_.full() ? std::max(floor_, best_.worst().score) : floor_; }
 
+  // Returns whether the answers changed.
   template <class Push>
-  void open(const Candidate& parent, Push push) {
+  bool open(const Candidate& parent, Push push) {
     const int32_t n = m_.tree.n_siblings(parent.node);
     score_siblings(parent.node, n);
+    if (m_.tree.is_leaf(parent.node)) {
+      ++counts.leaves;
+      counts.labels += n;
+      return offer_labels(parent);
+    }
     ++counts.nodes;
-    counts.siblings += n;
-    if (m_.tree.is_leaf(parent.node))
-      offer_labels(parent);
-    else
-      push_children(parent, push);
+    counts.children += n;
+    push_children(parent, push);
+    return false;
   }
 
-  void offer_labels(const Candidate& leaf) {
+  // Returns whether any became an answer.
+  bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
     const float needed = o_.allowed.empty() && !best_.full() ? std::max(floor_, score_of(o_.k, leaf, 1.0f)) : bar();
+    bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
-      if (score >= floor_ && (o_.allowed.empty() || o_.allowed[labels[i]])) best_.offer(score, labels[i]);
+      if (score < floor_ || !(o_.allowed.empty() || o_.allowed[labels[i]])) return;
+      taken |= best_.offer(score, labels[i]);
     });
+    return taken;
   }
 
   template <class Push>
@@ -196,7 +211,7 @@ class RowSearch {
     for (int32_t s = 0; s * kSegment < n; ++s) {
       const int32_t segment = b.segment_ptr[node] + s;
       float* sums = sums_.data() + s * kSegment;
-      query_.add_products(b, segment, sums);
+      counts.weights += query_.add_products(b, segment, sums);
     }
     const int64_t first = b.sibling_ptr[node];
     const float* biases = b.biases.data() + first;
@@ -217,6 +232,7 @@ class RowSearch {
   std::vector<float> sums_, highest_;
   std::vector<Candidate> heap_, level_;
   std::vector<int64_t> opened_;
+  float slack_ = kInfinity;
 };
 
 // Which nodes have an allowed label below them.
@@ -230,25 +246,41 @@ std::vector<uint8_t> nodes_to_open(const TreeView& tree, std::span<const uint8_t
   return open;
 }
 
-}  // namespace
-
-Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts) {
+// Calls visit(row, search) after each row's search; returns what was looked at.
+template <class Visit>
+SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, Visit visit) {
   constexpr int64_t kRowsAtOnce = 64;
-  Answers out(X.n_rows(), options.k);
-  std::atomic<int64_t> nodes{0}, siblings{0};
+  SearchCounts counts;
+  std::mutex adding;
   const std::vector<uint8_t> open_nodes = nodes_to_open(model.tree, options.allowed);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     RowSearch row_search(model, options, open_nodes);
     for (int64_t row = begin; row < end; ++row) {
       row_search.run(X.row(row), X.row_values(row));
-      out.put(row, row_search.best());
+      visit(row, row_search);
     }
-    nodes += row_search.counts.nodes;
-    siblings += row_search.counts.siblings;
+    const std::lock_guard lock(adding);
+    counts += row_search.counts;
   });
+  return counts;
+}
+
+}  // namespace
+
+Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts) {
+  Answers out(X.n_rows(), options.k);
+  counts = each_row(model, X, options, n_threads, [&](int64_t row, RowSearch& found) { out.put(row, found.best()); });
   for (size_t i = 0; i < out.ids.size(); ++i)
     if (out.ids[i] >= 0) out.scores[i] = std::exp(out.scores[i]);
-  counts = {nodes, siblings};
+  return out;
+}
+
+Buffer<float> slacks(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads) {
+  Buffer<float> out(X.n_rows());
+  each_row(model, X, options, n_threads, [&](int64_t row, RowSearch& found) {
+    out[row] = found.slack();
+    found.best().clear();
+  });
   return out;
 }
 

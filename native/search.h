@@ -21,6 +21,7 @@ struct SearchOptions {
   float min_score = 0;     // labels that score less are no answers
   bool unit_rows = false;  // whether rows are brought to unit length first
   std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
+  float slack = 0;         // best first: it ends when nothing left scores `slack` (in logarithms) above the k-th answer
 };
 
 struct SearchTree {
@@ -30,10 +31,23 @@ struct SearchTree {
 
 // What was looked at, summed over rows.
 struct SearchCounts {
-  int64_t nodes = 0, siblings = 0;
+  int64_t nodes = 0;     // opened that have children
+  int64_t leaves = 0;    // opened
+  int64_t children = 0;  // scored
+  int64_t labels = 0;    // scored
+  int64_t weights = 0;   // of those, that a row's features met
+
+  SearchCounts& operator+=(const SearchCounts& other) {
+    nodes += other.nodes, leaves += other.leaves, children += other.children;
+    labels += other.labels, weights += other.weights;
+    return *this;
+  }
 };
 
 // A label's score is its transformed score in the leaf times those on the way there, to the power of the path's weight.
 Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts);
+
+// For each row the largest slack that leaves its answers as they are; infinite where any does.
+Buffer<float> slacks(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads);
 
 }  // namespace labelwood

@@ -42,8 +42,9 @@ class TopK {
     return !full() || better(Pair{score, id}, worst());
   }
 
-  void offer(Score score, int32_t id) {
-    if (!takes(score, id)) return;
+  // Returns whether the pair was kept.
+  bool offer(Score score, int32_t id) {
+    if (!takes(score, id)) return false;
     if (full()) {
       std::pop_heap(heap_.begin(), heap_.end(), better<Score>);
       heap_.back() = {score, id};
@@ -51,6 +52,7 @@ class TopK {
       heap_.push_back({score, id});
     }
     std::push_heap(heap_.begin(), heap_.end(), better<Score>);
+    return true;
   }
 
   // Best first. The heap is used up: call clear() before the next offer.

@@ -74,8 +74,9 @@ struct Kernels {
   int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
   // Of each feature the lanes whose weight is not zero and at least as large as the lane's least.
   void (*lanes_to_keep)(const float* weights, int32_t n_features, const float* least, uint16_t* lanes);
-  // Adds a row's inner products with the siblings to `sums`. It counts bits, which older processors cannot.
-  void (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
+  // Adds a row's inner products with the siblings to `sums`, and returns how many weights it met. It counts bits, which
+  // older processors cannot.
+  int64_t (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
 };

@@ -6,7 +6,45 @@
 #include <vector>
 
 #include "check.h"
+#include "fingerprints.h"
+#include "interpolated_split.h"
 #include "random.h"
+
+namespace labelwood {
+
+// The split without rounding: one label may be on both sides. Then every step of the maximisation gains or stays.
+struct UnroundedSplit {
+  // The objective after every choice of sides and every choice of centers.
+  static std::vector<double> ascent(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how, uint64_t stream) {
+    const ClusterOptions options;
+    const Fingerprints fingerprints(vectors);
+    std::vector<int32_t> labels(vectors.n_rows());
+    std::iota(labels.begin(), labels.end(), 0);
+    InterpolatedSplit split(vectors, fingerprints, weights, how, options, 1);
+    split.start(labels, stream);
+    std::vector<double> reached, on_first(labels.size());
+    for (int round = 0; round < 8; ++round) {
+      split.score();
+      if (round > 0) reached.push_back(split.objective(cut));
+      cut = split.arrange();
+      reached.push_back(split.objective(cut));
+      for (int64_t i = 0; i < std::ssize(split.scored_); ++i) {
+        const auto& s = split.scored_[i];
+        const double first = i < cut.whole ? 1 : i == cut.whole ? cut.share : 0;
+        split.centers_.move(s.label, s.weight * (first - on_first[s.label]), 0, 1);
+        split.centers_.move(s.label, s.weight * (round == 0 ? 1 - first : on_first[s.label] - first), 0, -1);
+        on_first[s.label] = first;
+      }
+      split.centers_.update();
+    }
+    return reached;
+  }
+
+ private:
+  static inline InterpolatedSplit::Cut cut;
+};
+
+}  // namespace labelwood
 
 using namespace labelwood;
 
@@ -130,4 +168,20 @@ TEST(nodes_below_the_greatest_depth_are_cut_evenly) {
   CHECK(sound(tree, 1000, options));
   for (size_t node = 0; node + 1 < tree.child_ptr.size(); ++node)
     if (tree.child_ptr[node] == tree.child_ptr[node + 1]) CHECK(tree.label_ptr[node + 1] - tree.label_ptr[node] > 80);
+}
+
+TEST(interpolated_objective_never_falls_before_rounding) {
+  Random random(9);
+  for (int repeat = 0; repeat < 60; ++repeat) {
+    const Vectors vectors = planted(20 + repeat, 1 + repeat % 7, random.next());
+    std::vector<double> frequency, covering;
+    for (int64_t label = 0; label < vectors.view().n_rows(); ++label) {
+      frequency.push_back(static_cast<double>(1 + random.below(1000)));
+      covering.push_back(static_cast<double>(random.below(100)));
+    }
+    const Interpolation how{.lam = 0.1 * (repeat % 20), .smoothing = repeat % 2 * 0.1, .midpoint = repeat % 3 != 0};
+    const std::vector<double> reached = UnroundedSplit::ascent(vectors.view(), {frequency, covering}, how, random.next());
+    CHECK(reached.size() == 15);
+    for (size_t i = 1; i < reached.size(); ++i) CHECK(reached[i] >= reached[i - 1] - 1e-12);
+  }
 }

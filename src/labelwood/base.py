@@ -232,6 +232,12 @@ class Model(Params, ABC):
         self.check_fitted()
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
+        top = self._topk(self.check_features(X), min(k, self.n_labels_), limits)
+        return _padded(top, k)
+
+    def check_features(self, X: Any) -> Features:
+        """Rows as native code reads them, if they have the features that were trained on."""
+        self.check_fitted()
         features = as_features(X)
         n_features = shape_of(features)[1]
         if n_features != self.n_features_in_:
@@ -239,8 +245,7 @@ class Model(Params, ABC):
                 f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input: make them as for training"
             )
-        top = self._topk(features, min(k, self.n_labels_), limits)
-        return _padded(top, k)
+        return features
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.

@@ -256,3 +256,56 @@ def test_an_interpolated_tree_is_that_of_the_builder():
     model = lw.TreeClassifier(tree="interpolated", lam=1.5, max_leaf=2, normalize=False, seed=4).fit(X, Y)
     built = interpolated(lw.labels.pifa(X, Y), Y, lam=1.5, max_leaf=2, seed=4)
     assert all(np.array_equal(model.trees_[0].tree.arrays()[name], array) for name, array in built.arrays().items())
+
+
+def chain(vectors, Y, seed):
+    """A tree of one's own making: every label in a leaf of its own, one below the other."""
+    nested = [[Y.shape[1] - 1]]
+    for label in reversed(range(Y.shape[1] - 1)):
+        nested = [[label], nested]
+    assert vectors.shape[0] == Y.shape[1]
+    assert seed in (4, 5)
+    return lw.trees.LabelTree.from_nested(nested)
+
+
+def test_a_function_makes_the_trees(tmp_path):
+    X, Y = generated(n_rows=80, n_features=20, n_labels=6)
+    model = lw.TreeClassifier(tree=chain, n_trees=2, seed=4).fit(X, Y)
+    assert [tree.tree.depths.max() for tree in model.trees_] == [6, 6]
+    model.save(tmp_path / "model")
+    loaded = lw.load(tmp_path / "model")
+    assert loaded.tree == "given"
+    assert np.array_equal(loaded.predict_topk(X, 3).ids, model.predict_topk(X, 3).ids)
+
+
+def test_a_function_that_makes_no_tree_of_these_labels_is_refused():
+    X, Y = generated(n_rows=40, n_features=20, n_labels=6)
+    with pytest.raises(lw.LabelwoodError, match="returned int: return a LabelTree"):
+        lw.TreeClassifier(tree=lambda vectors, Y, seed: 3).fit(X, Y)
+    with pytest.raises(lw.LabelwoodError, match="holds 2 labels and Y has 6"):
+        lw.TreeClassifier(tree=lambda vectors, Y, seed: lw.trees.LabelTree.from_nested([[0], [1]])).fit(X, Y)
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_a_calibrated_search_looks_at_less_and_loses_no_more_than_it_may(n_trees, tmp_path):
+    X, Y = generated(n_rows=6000, n_features=60, n_labels=300, seed=1)
+    model = lw.TreeClassifier(tree="balanced", arity=2, max_leaf=4, n_trees=n_trees).fit(X[:2000], Y[:2000])
+    exact, before = model.predict_topk(X[4000:], 3), model.search_costs(X[4000:], 3)
+    model.calibrate(X[2000:4000], k=3, loss=0.2)
+    found, after = model.predict_topk(X[4000:], 3), model.search_costs(X[4000:], 3)
+    changed = (found.ids != exact.ids).any(axis=1).mean()
+    assert 0 < changed <= 0.2
+    assert after["leaves"] < before["leaves"]
+    others = model.predict_topk(X[4000:], 3, exclude=[299])
+    assert (others.ids != found.ids).any()  # requests with limits are searched exactly
+    model.save(tmp_path / "model")
+    assert np.array_equal(lw.load(tmp_path / "model").predict_topk(X[4000:], 3).ids, found.ids)
+    assert model.fit(X[:2000], Y[:2000]).slacks_ is None
+
+
+def test_too_few_rows_cannot_calibrate():
+    X, Y = generated(n_rows=50, n_features=20, n_labels=9)
+    with pytest.raises(ParameterError, match="299 rows are needed and there are 50"):
+        lw.TreeClassifier().fit(X, Y).calibrate(X, loss=0.01)
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        lw.TreeClassifier().fit(X, Y).calibrate(X, loss=1.5)

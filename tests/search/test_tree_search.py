@@ -180,3 +180,19 @@ def test_unsound_arrays_are_refused():
         load(columns=np.full_like(good["columns"], 255))
     with pytest.raises(ModelError):
         load(values=good["values"].astype(np.float32))
+
+
+def test_slack_is_the_most_that_leaves_a_rows_answers_as_they_are():
+    how = {"beam": 10, "link": "l3-hinge", "path_weight": 1.0, "unit_rows": False, "n_threads": 1}
+    changed = 0
+    for seed in range(20):
+        model, rows = trained(seed, coarse=False)
+        exact = model.topk(rows, 3, limits=NO_LIMITS, **how)[0]
+        slacks = model.slacks(rows, 3, **how)
+        for slack in np.unique(slacks[np.isfinite(slacks)]):
+            found = model.topk(rows, 3, limits=NO_LIMITS, slack=float(slack), **how)[0]
+            kept = slacks >= slack
+            assert np.array_equal(found.ids[kept], exact.ids[kept])
+            assert (found.ids[~kept] != exact.ids[~kept]).any(axis=1).all()
+            changed += (~kept).sum()
+    assert changed > 100

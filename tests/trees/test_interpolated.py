@@ -166,3 +166,19 @@ def test_labels_that_cannot_be_told_apart_and_have_no_rows_still_make_a_tree():
 
 def test_the_scale_from_zero_to_infinity_is_lam_from_zero_to_two():
     assert [lam_of(scale) for scale in (0, 1, 3, np.inf)] == [0, 1, 1.5, 2]
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.6, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("arity", [3, 8])
+def test_wider_nodes_are_shallower_and_no_wider_than_asked_for(lam, arity):
+    vectors, Y = random_problem(7, n_labels=120)
+    binary, wide = (interpolated(vectors, Y, lam=lam, arity=a, max_leaf=3, seed=1) for a in (2, arity))
+    assert np.diff(wide.child_ptr).max() == arity
+    assert wide.leaf_sizes.max() <= 3
+    assert wide.expected_depth() < binary.expected_depth()
+
+
+@given(st.integers(0, 2**31), st.sampled_from([2, 5]))
+def test_lam_0_is_the_balanced_tree_of_any_arity(seed, arity):
+    vectors, Y = random_problem(seed)
+    assert same(interpolated(vectors, Y, lam=0, arity=arity, max_leaf=2), balanced(vectors, arity=arity, max_leaf=2))

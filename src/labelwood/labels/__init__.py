@@ -1,5 +1,6 @@
 """Labels: names and ids, representations, frequencies and propensities."""
 
+from labelwood.labels.imbalance import labels_to_cover
 from labelwood.labels.index import LabelIndex
 from labelwood.labels.propensities import (
     PROPENSITY_FAMILIES,
@@ -17,5 +18,6 @@ __all__ = [
     "family_of",
     "inverse_propensities",
     "label_frequencies",
+    "labels_to_cover",
     "pifa",
 ]

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.base import Features, Limits, Model, Threads, TopK
+from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
-from labelwood.inputs import Floats, Sparse, from_dense, thread_count, unit_rows
+from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.representations import Members, members_of, sparse_label_vectors
 from labelwood.progress import shown
+from labelwood.search.ensemble import mean_of
+from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training
-from labelwood.search.tree import Link, Precision, TrainedTree
+from labelwood.search.tree import Link, Looks, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
+TreeMaker: TypeAlias = Callable[[Any, Any, int], LabelTree]
 # Of each tree so many labels go into the mean at least, and twice as many as are asked for; fewer would turn near
 # misses into zeros.
 _CANDIDATES = 10
@@ -56,11 +59,12 @@ class TreeClassifier(Model):
 
     Parameters:
         tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), in halves with
-            frequent labels nearer to the root ("interpolated"), at random, or as a `LabelTree` that is given.
+            frequent labels nearer to the root ("interpolated"), at random, as a `LabelTree` that is given, or as a
+            function makes it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse.
         lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
         n_trees: Trees with different seeds, whose scores are averaged.
-        arity: Children of a node; if not given, 100 for k-means, and else as many as make the tree shallow and its
-            leaves full, up to 256.
+        arity: Children of a node; if not given, 100 for k-means, two for interpolated trees, and else as many as make
+            the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
@@ -94,11 +98,12 @@ class TreeClassifier(Model):
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose"})
 
     trees_: list[TrainedTree]
+    slacks_: Slacks | None  # once calibrated
 
     def __init__(
         self,
         *,
-        tree: Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree = "kmeans",
+        tree: Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree | TreeMaker = "kmeans",
         lam: Annotated[float, Ge(0), Le(2)] = 1.0,
         n_trees: Annotated[int, Ge(1)] = 1,
         arity: Annotated[int, Ge(2)] | None = None,
@@ -156,6 +161,7 @@ class TreeClassifier(Model):
                 training = self._training(rows, members, row_weights, number, threads)
                 trees.append(training.run(tree, progress).stored(self.precision, threads))
         self.trees_ = trees
+        self.slacks_ = None
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
         return Training(
@@ -178,51 +184,92 @@ class TreeClassifier(Model):
         )
 
     def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
-        n_labels = Y.n_cols
         if isinstance(self.tree, LabelTree):
-            if self.tree.n_labels != n_labels:
-                raise LabelwoodError(
-                    f"the tree holds {self.tree.n_labels} labels and Y has {n_labels}: give their tree"
-                )
-            return [self.tree] * self.n_trees
+            return [_tree_for(Y.n_cols, self.tree)] * self.n_trees
         if self.tree == "given":
             raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
-        vectors = sparse_label_vectors(rows, members, min(512, max(64, _LABEL_FEATURES // n_labels)), threads)
+        features = min(512, max(64, _LABEL_FEATURES // Y.n_cols))
+        vectors = sparse_label_vectors(rows, members, features, threads).to_scipy()
+        seeds = range(self.seed, self.seed + self.n_trees)
+        if callable(self.tree):
+            return [_tree_for(Y.n_cols, self.tree(vectors, Y.to_scipy(), seed)) for seed in seeds]
+        shared: dict[str, Any] = {"max_leaf": self.max_leaf, "n_threads": threads}
         if self.tree == "interpolated":
-            shared: dict[str, Any] = {"lam": self.lam, "max_leaf": self.max_leaf, "n_threads": threads}
-            seeds = range(self.seed, self.seed + self.n_trees)
-            return [interpolated(vectors.to_scipy(), Y.to_scipy(), seed=seed, **shared) for seed in seeds]
-        arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(n_labels, self.max_leaf))
-        build = BUILDERS[self.tree]
-        return [
-            build(vectors.to_scipy(), arity=arity, max_leaf=self.max_leaf, seed=self.seed + number, n_threads=threads)
-            for number in range(self.n_trees)
-        ]
+            shared |= {"lam": self.lam, "arity": self.arity or 2}
+            return [interpolated(vectors, Y.to_scipy(), seed=seed, **shared) for seed in seeds]
+        arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
+        return [BUILDERS[self.tree](vectors, arity=arity, seed=seed, **shared) for seed in seeds]
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
-        rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
-        how: dict[str, Any] = {
-            "beam": self.beam,
-            "link": self.link,
-            "path_weight": self.path_weight or (1.0 if self.negatives == "tree" else _TRUSTING),
-            "limits": limits,
-            "unit_rows": self.normalize,
-            "n_threads": threads,
-        }
-        if len(self.trees_) == 1:
-            return self.trees_[0].topk(rows, k, **how)[0]
-        width = min(max(2 * k, _CANDIDATES), self.n_labels_)
-        answers = [tree.topk(rows, width, **how)[0] for tree in self.trees_]
-        return TopK(*_native.mean_answers([(top.ids, top.scores) for top in answers], k, threads))
+        answers = [top for top, _ in self._search(X, k, limits, threads)]
+        return answers[0] if len(answers) == 1 else mean_of(answers, k, threads)
+
+    def _search(self, X: Features, k: int, limits: Limits, threads: int) -> Iterator[tuple[TopK, Looks]]:
+        """Each tree's answers; more than k where there are several trees."""
+        rows = X if isinstance(X, Sparse) else from_dense(X)
+        calibrated = self.slacks_ is not None and self.slacks_.k == k and limits is NO_LIMITS
+        slacks = self.slacks_.of_tree if self.slacks_ is not None and calibrated else [0.0] * self.n_trees
+        for tree, slack in zip(self.trees_, slacks, strict=True):
+            yield tree.topk(rows, self._width(k), limits=limits, slack=slack, n_threads=threads, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        path_weight = self.path_weight or (1.0 if self.negatives == "tree" else _TRUSTING)
+        return {"beam": self.beam, "link": self.link, "path_weight": path_weight, "unit_rows": self.normalize}
+
+    def _width(self, k: int) -> int:
+        return k if self.n_trees == 1 else min(max(2 * k, _CANDIDATES), self.n_labels_)
+
+    def calibrate(self, X: Any, *, k: int = 5, loss: Annotated[float, Gt(0), Lt(1)] = 0.01) -> Self:
+        """Lets searches for `k` labels end before it is certain that nothing better is left.
+
+        `X` are rows that were not trained on. The search then ends when the best score that is left exceeds that of the
+        k-th answer by a factor so small that, on rows like these, at most the share `loss` get other answers than
+        before, with a confidence of 95 %. Requests with limits, or for another number of labels, are searched as
+        before; so are all after the next `fit`.
+
+        Example:
+            >>> import numpy as np
+            >>> X = np.eye(8).repeat(50, axis=0)
+            >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(X, X).calibrate(X, k=1)
+            >>> model.predict_topk(np.eye(8), k=1).ids.ravel().tolist()
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        """
+        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        threads = thread_count(self.n_threads)
+        share = (
+            loss / self.n_trees
+        )  # of each tree's answers, so that the rows of all together are no more than the loss
+        found = [tree.slacks(rows, self._width(k), n_threads=threads, **self._how()) for tree in self.trees_]
+        self.slacks_ = Slacks(k, [largest_slack(slacks, share) for slacks in found])
+        return self
+
+    def search_costs(self, X: Any, k: int = 5) -> dict[str, float]:
+        """What the search looks at, a row: nodes and leaves opened, children and labels scored, weights met.
+
+        Example:
+            >>> import numpy as np
+            >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
+            >>> costs = model.search_costs(np.eye(4), k=1)
+            >>> costs["nodes"], costs["leaves"], costs["children"], costs["labels"]
+            (2.0, 1.0, 4.0, 1.0)
+        """
+        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        found = [looks for _, looks in self._search(rows, k, NO_LIMITS, thread_count(self.n_threads))]
+        return {name: sum(getattr(looks, name) for looks in found) / max(rows.n_rows, 1) for name in Looks._fields}
+
+    def _checked(self, X: Any) -> Sparse:
+        features = self.check_features(X)
+        return features if isinstance(features, Sparse) else from_dense(features)
 
     def state(self) -> State:
         """Everything the store needs; a tree that was given is kept with its classifiers, not as a parameter."""
         state = super().state()
-        return replace(state, params={**state.params, "tree": "given"}) if isinstance(self.tree, LabelTree) else state
+        return state if isinstance(self.tree, str) else replace(state, params={**state.params, "tree": "given"})
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        return {f"{i}.{name}": array for i, tree in enumerate(self.trees_) for name, array in tree.arrays().items()}
+        arrays = {f"{i}.{name}": array for i, tree in enumerate(self.trees_) for name, array in tree.arrays().items()}
+        return arrays | ({} if self.slacks_ is None else self.slacks_.arrays())
 
     def _restore(self, state: State) -> None:
         numbers = sorted({int(name.partition(".")[0]) for name in state.arrays if name.partition(".")[0].isdecimal()})
@@ -238,6 +285,15 @@ class TreeClassifier(Model):
             )
             for i in numbers
         ]
+        self.slacks_ = Slacks.from_arrays(state.arrays, self.n_trees)
+
+
+def _tree_for(n_labels: int, tree: Any) -> LabelTree:
+    if not isinstance(tree, LabelTree):
+        raise LabelwoodError(f"the function that makes the tree returned {type(tree).__name__}: return a LabelTree")
+    if tree.n_labels != n_labels:
+        raise LabelwoodError(f"the tree holds {tree.n_labels} labels and Y has {n_labels}: give their tree")
+    return tree
 
 
 def preset(name: str) -> dict[str, Any]:

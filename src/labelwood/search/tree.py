@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError
-from labelwood.inputs import Sparse
+from labelwood.inputs import Floats, Sparse
 from labelwood.trees.tree import LabelTree
 
 Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
@@ -44,12 +43,14 @@ _BLOCKS = {
 }
 
 
-@dataclass(frozen=True)
-class Looks:
-    """How much a search looked at, summed over rows: nodes opened, and children and labels scored."""
+class Looks(NamedTuple):
+    """How much a search looked at, summed over rows."""
 
-    nodes: int
-    siblings: int
+    nodes: int  # opened that have children
+    leaves: int  # opened
+    children: int  # scored
+    labels: int  # scored
+    weights: int  # of those, that a row's features met
 
 
 class TrainedTree:
@@ -96,13 +97,24 @@ class TrainedTree:
         path_weight: float = 1.0,
         best_first: bool = True,
         unit_rows: bool = False,
+        slack: float = 0.0,
     ) -> tuple[TopK, Looks]:
-        """The best labels of rows. Best-first and level by level give the same answers; the former looks at less."""
+        """The best labels of rows. Best-first and level by level give the same answers; the former looks at less.
+
+        With `slack`, best-first search also ends when the logarithm of the best score that is left exceeds that of the
+        k-th answer by less.
+        """
         lowest = max(0.0, limits.min_score)  # scores are above zero anyway
-        ids, scores, nodes, siblings = self._native.topk(
-            *rows, k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, n_threads
-        )
-        return TopK(ids, scores), Looks(nodes, siblings)
+        how = (k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack, n_threads)
+        ids, scores, looks = self._native.topk(*rows, *how)
+        return TopK(ids, scores), Looks(*looks)
+
+    def slacks(
+        self, rows: Sparse, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, n_threads: int
+    ) -> Floats:
+        """For each row the largest slack that leaves its answers as they are; infinite where any does."""
+        found: Floats = self._native.slacks(*rows, k, beam or 0, LINKS[link], path_weight, unit_rows, n_threads)
+        return found
 
     def block(self, node: int) -> tuple[Any, NDArray[np.float32]]:
         """The weights (features × siblings, sparse) and biases of a node's classifiers.

@@ -46,7 +46,7 @@ def fano(frequencies: Any) -> LabelTree:
     """
     weights = _checked(frequencies)
     no_vectors = np.zeros(len(weights) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), 1
-    arrays = _native.interpolated_tree(*no_vectors, weights, weights, 2.0, 0.0, True, 1, 0, 1)
+    arrays = _native.interpolated_tree(*no_vectors, weights, weights, 2.0, 0.0, True, 2, 1, 0, 1)
     return LabelTree.from_arrays(arrays, len(weights))
 
 

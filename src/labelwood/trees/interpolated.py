@@ -24,11 +24,12 @@ def interpolated(
     smooth: Literal["node", "root"] = "node",
     midpoint: bool = True,
     row_weights: Any = None,
+    arity: int = 2,
     max_leaf: int = 100,
     seed: int = 0,
     n_threads: int | None = None,
 ) -> LabelTree:
-    """A binary tree that trades likeness of labels within a node against a short way to frequent ones.
+    """A tree that trades likeness of labels within a node against a short way to frequent ones.
 
     At every node, labels are split in two so that both sides weigh the same. With `lam` 0 every label weighs the same
     and the tree is `balanced`; up to 1 weights approach the labels' frequencies, which is weighted 2-means; from there
@@ -45,6 +46,7 @@ def interpolated(
         midpoint: Whether the way from 0 to 2 leads through weighted 2-means; without, weights and likeness change
             evenly all the way.
         row_weights: How much each row counts; all the same if not given.
+        arity: Children of a node: the heaviest part that is no leaf is split again until there are so many.
         max_leaf: A node with so many labels or fewer is a leaf.
 
     Labels in another order give the same tree, and so does any number of threads.
@@ -56,7 +58,7 @@ def interpolated(
         >>> interpolated(vectors, Y, lam=0, max_leaf=1).label_depths.tolist()
         [2, 2, 2, 2]
     """
-    check_sizes(2, max_leaf)
+    check_sizes(arity, max_leaf)
     if not 0 <= lam <= 2 or not 0 <= smoothing < np.inf:
         raise ParameterError(f"lam is {lam} and smoothing {smoothing}; lam must be from 0 to 2, smoothing at least 0")
     rows = unit_rows(vectors)
@@ -68,7 +70,7 @@ def interpolated(
         frequency, covering = (_smoothed(weights, smoothing) for weights in (frequency, covering))
         smoothing = 0.0
     arrays = _native.interpolated_tree(
-        *rows, frequency, covering, lam, smoothing, midpoint, max_leaf, seed, thread_count(n_threads)
+        *rows, frequency, covering, lam, smoothing, midpoint, arity, max_leaf, seed, thread_count(n_threads)
     )
     return LabelTree.from_arrays(arrays, rows.n_rows)
 
