@@ -15,6 +15,7 @@ from scipy import sparse
 from tests.contract.conftest import generated
 
 import labelwood as lw
+from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.trees import interpolated
 
 
@@ -166,7 +167,6 @@ def test_several_trees_are_averaged():
 
 
 def test_labels_are_arranged_as_asked_for(tmp_path):
-    from labelwood.errors import LabelwoodError, ParameterError
     from labelwood.trees import LabelTree
 
     X, Y = generated()
@@ -280,9 +280,9 @@ def test_a_function_makes_the_trees(tmp_path):
 
 def test_a_function_that_makes_no_tree_of_these_labels_is_refused():
     X, Y = generated(n_rows=40, n_features=20, n_labels=6)
-    with pytest.raises(lw.LabelwoodError, match="returned int: return a LabelTree"):
+    with pytest.raises(LabelwoodError, match="returned int: return a LabelTree"):
         lw.TreeClassifier(tree=lambda vectors, Y, seed: 3).fit(X, Y)
-    with pytest.raises(lw.LabelwoodError, match="holds 2 labels and Y has 6"):
+    with pytest.raises(LabelwoodError, match="holds 2 labels and Y has 6"):
         lw.TreeClassifier(tree=lambda vectors, Y, seed: lw.trees.LabelTree.from_nested([[0], [1]])).fit(X, Y)
 
 
