@@ -73,8 +73,8 @@ def show(name: str, folder: Path) -> None:
         blocks.append(part)
         siblings, visits = work(tree, Y, begin, end)
         print(f"| depth {depth} | {seconds:.2f} | {end - begin:,} | {siblings:,} | {1e6 * seconds / visits:.2f} |")
-    _, seconds = timed(lambda: TrainedTree.joined(tree, blocks, rows.n_cols).stored(model.precision))
-    print(f"| joined, eight bits | {seconds:.2f} | | | |", flush=True)
+    _, seconds = timed(lambda: TrainedTree.joined(tree, blocks, model.precision, training.feature_numbers))
+    print(f"| joined | {seconds:.2f} | | | |", flush=True)
 
 
 def timed(call: Callable[[], Result]) -> tuple[Result, float]:

@@ -217,35 +217,44 @@ NewArray<T> to_numpy(std::vector<T>&& values) {
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
  public:
-  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int64_t n_features, int64_t n_labels)
+  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
-    BlocksView& b = model_.blocks;
-    b.n_features = n_features;
-    b.sibling_ptr = part<int64_t>(blocks, 0);
-    b.segment_ptr = part<int32_t>(blocks, 1);
-    b.top_bits = part<uint64_t>(blocks, 2);
-    b.top_ranks = part<uint32_t>(blocks, 3);
-    b.word_ptr = part<int64_t>(blocks, 4);
-    b.word_bits = part<uint64_t>(blocks, 5);
-    b.word_ranks = part<uint32_t>(blocks, 6);
-    b.row_ptr = part<int64_t>(blocks, 7);
-    b.row_starts = part<uint32_t>(blocks, 8);
-    b.entry_ptr = part<int64_t>(blocks, 9);
-    b.columns = part<uint8_t>(blocks, 10);
-    b.biases = part<float>(blocks, 12);
-    b.scales = part<float>(blocks, 13);
-    set_values(blocks[11]);
+    model_.blocks = {.n_features = n_features,
+                     .stored = static_cast<simd::Stored>(stored),
+                     .sibling_ptr = part<int64_t>(blocks, 0),
+                     .segment_ptr = part<int32_t>(blocks, 1),
+                     .top_bits = part<uint64_t>(blocks, 2),
+                     .top_ranks = part<uint32_t>(blocks, 3),
+                     .word_ptr = part<int64_t>(blocks, 4),
+                     .word_bits = part<uint64_t>(blocks, 5),
+                     .word_ranks = part<uint32_t>(blocks, 6),
+                     .row_ptr = part<int64_t>(blocks, 7),
+                     .row_starts = part<uint32_t>(blocks, 8),
+                     .byte_ptr = part<int64_t>(blocks, 9),
+                     .bytes = part<uint8_t>(blocks, 10),
+                     .biases = part<float>(blocks, 11),
+                     .scales = part<float>(blocks, 12),
+                     .feature_numbers = part<int32_t>(blocks, 13)};
   }
 
   // Raises unless every index in the arrays stays within them; search relies on it.
   void check() const { check_blocks(model_.tree, model_.blocks); }
 
-  // Of a tree with weights of 32 bits: eight-bit weights and their scales.
-  nb::tuple in_eight_bits(int n_threads) const {
-    if (model_.blocks.stored != simd::Stored::kFloat32) throw Error("weights of 32 bits are needed");
-    EightBits out = without_gil([&] { return labelwood::in_eight_bits(model_.blocks, n_threads); });
-    return nb::make_tuple(to_numpy(std::move(out.values)), to_numpy(std::move(out.scales)));
+  // The weights of a node: numbers of features, siblings and values.
+  nb::tuple block(int32_t node) const {
+    const BlocksView& b = model_.blocks;
+    if (node < 0 || node >= model_.tree.n_nodes()) throw Error("the tree has no such node");
+    std::vector<int32_t> features, siblings;
+    std::vector<float> values;
+    for (int32_t s = b.segment_ptr[node]; s < b.segment_ptr[node + 1]; ++s) {
+      const int32_t first = (s - b.segment_ptr[node]) * kSegment, width = std::min(model_.tree.n_siblings(node) - first, kSegment);
+      const SegmentEntries found = unpacked(b, s, width, b.sibling_ptr[node] + first);
+      features.insert(features.end(), found.features.begin(), found.features.end());
+      for (uint8_t column : found.columns) siblings.push_back(first + column);
+      values.insert(values.end(), found.values.begin(), found.values.end());
+    }
+    return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(siblings)), to_numpy(std::move(values)));
   }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -256,7 +265,7 @@ class TreeModel {
     const SearchOptions options{k, beam, static_cast<Transform>(transform), path_weight, best_first, min_score, unit_rows, labels, slack};
     SearchCounts c;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, c); }));
-    return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.weights));
+    return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
   }
 
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -278,18 +287,6 @@ class TreeModel {
     return view(nb::cast<Array<T>>(arrays[i]));
   }
 
-  void set_values(const nb::object& values) {
-    using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-    const auto array = nb::cast<AnyArray>(values);
-    BlocksView& b = model_.blocks;
-    b.values = array.data();
-    b.n_values = array.size();
-    if (array.dtype() == nb::dtype<float>()) b.stored = simd::Stored::kFloat32;
-    else if (array.dtype() == nb::dtype<uint16_t>()) b.stored = simd::Stored::kFloat16;
-    else if (array.dtype() == nb::dtype<int8_t>()) b.stored = simd::Stored::kInt8;
-    else throw Error("weights are stored as float32, as the bits of float16, or as int8");
-  }
-
   nb::tuple tree_, blocks_;
   int64_t n_labels_;
   SearchTree model_;
@@ -298,7 +295,7 @@ class TreeModel {
 nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
                      const nb::tuple& tree, int loss, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
-                     float threshold, int64_t max_weights, uint64_t seed, const Array<float>& row_weights,
+                     float threshold, int64_t max_weights, int stored, uint64_t seed, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
                      int32_t first_node, int32_t last_node, bool rows_with_labels, const Array<int64_t>& matched_indptr,
                      const Array<int32_t>& matched_indices, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
@@ -309,17 +306,18 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
   const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
   if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
   if (first_node < 0 || first_node > last_node || last_node > shape.n_nodes()) throw Error("the tree has no such nodes");
+  if (feature_numbers.size() != 0 && static_cast<int64_t>(feature_numbers.size()) != n_cols) throw Error("there is not one number for each feature");
   CsrView matched;
   if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
   if (matched_indptr.size() != 0 && matched.n_rows() != last_node - first_node) throw Error("there are not rows for each trained node");
-  const TrainingOptions options{static_cast<Loss>(loss), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights, seed,
-                                view(row_weights), first_node, last_node, rows_with_labels, matched};
+  const TrainingOptions options{static_cast<Loss>(loss), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights,
+                                static_cast<simd::Stored>(stored), seed, view(feature_numbers), view(row_weights), first_node, last_node, rows_with_labels, matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
                         to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
                         to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)), to_numpy(std::move(b.row_starts)),
-                        to_numpy(std::move(b.entry_ptr)), to_numpy(std::move(b.columns)), to_numpy(std::move(b.values)),
-                        to_numpy(std::move(b.biases)));
+                        to_numpy(std::move(b.byte_ptr)), to_numpy(std::move(b.bytes)), to_numpy(std::move(b.biases)),
+                        to_numpy(std::move(b.scales)));
 }
 
 nb::tuple mean_answers(const nb::list& answers, int64_t k, int n_threads) {
@@ -616,9 +614,9 @@ NB_MODULE(_native, m) {
       .def_prop_ro("total", [](const Progress& p) { return p.total.load(); });
   m.def("train_tree", train_tree, "The classifiers of all nodes of a tree, as the arrays of blocks.h.");
   nb::class_<TreeModel>(m, "TreeModel")
-      .def(nb::init<const nb::tuple&, const nb::tuple&, int64_t, int64_t>())
+      .def(nb::init<const nb::tuple&, const nb::tuple&, int, int64_t, int64_t>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
-      .def("in_eight_bits", &TreeModel::in_eight_bits, "Eight-bit weights and their scales.")
+      .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");

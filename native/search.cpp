@@ -19,19 +19,24 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
  public:
-  void set(std::span<const int32_t> features, std::span<const float> values, bool unit) {
+  void set(std::span<const int32_t> features, std::span<const float> values, std::span<const int32_t> numbers, bool unit) {
+    entries_.clear();
+    for (size_t j = 0; j < features.size(); ++j)
+      entries_.push_back({numbers.empty() ? features[j] : numbers[features[j]], values[j]});
+    if (!numbers.empty()) std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    const double scale = unit ? unit_scale(squared_length(values)) : 1;
     words_.clear();
-    values_.assign(values.begin(), values.end());
-    if (unit) scale_to_unit();
-    for (size_t j = 0; j < features.size(); ++j) {
-      const uint32_t word = static_cast<uint32_t>(features[j]) / 64;
-      if (words_.empty() || words_.back().word != word) words_.push_back({word, static_cast<uint32_t>(j), 0});
-      words_.back().bits |= uint64_t{1} << (features[j] % 64);
+    values_.clear();
+    for (const Entry& entry : entries_) {
+      const uint32_t word = static_cast<uint32_t>(entry.feature) / 64;
+      if (words_.empty() || words_.back().word != word) words_.push_back({word, static_cast<uint32_t>(values_.size()), 0});
+      words_.back().bits |= uint64_t{1} << (entry.feature % 64);
+      values_.push_back(static_cast<float>(entry.value * scale));
     }
   }
 
-  // Adds the inner products with a segment's siblings to `sums`; returns how many weights were met.
-  int64_t add_products(const BlocksView& b, int32_t segment, float* sums) const {
+  // Adds the inner products with a segment's siblings to `sums`; returns how many bytes of weights were met.
+  int64_t add_products(const BlocksView& b, int32_t segment, int32_t width, float* sums) const {
     const int64_t tops = tops_for(b.n_features);
     const simd::StoredWeights weights{
         .top_bits = b.top_bits.data() + segment * tops,
@@ -39,19 +44,20 @@ class Query {
         .word_bits = b.word_bits.data() + b.word_ptr[segment],
         .word_ranks = b.word_ranks.data() + b.word_ptr[segment],
         .row_starts = b.row_starts.data() + b.row_ptr[segment],
-        .columns = b.columns.data() + b.entry_ptr[segment],
-        .values = b.value_at(b.entry_ptr[segment]),
+        .bytes = b.bytes.data() + b.byte_ptr[segment],
         .stored = b.stored,
+        .width = static_cast<uint32_t>(width),
     };
     return simd::kernels().add_products(weights, words_.data(), words_.size(), values_.data(), sums);
   }
 
  private:
-  void scale_to_unit() {
-    const double scale = unit_scale(squared_length(values_));
-    for (float& v : values_) v = static_cast<float>(v * scale);
-  }
+  struct Entry {
+    int32_t feature;
+    float value;
+  };
 
+  std::vector<Entry> entries_;
   std::vector<simd::QueryWord> words_;
   std::vector<float> values_;
 };
@@ -95,7 +101,7 @@ class RowSearch {
         best_(options.k) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
-    query_.set(features, values, o_.unit_rows);
+    query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
     if (o_.best_first) best_first(); else level_by_level();
   }
   TopK<float>& best() { return best_; }
@@ -210,8 +216,8 @@ class RowSearch {
     sums_.assign(n, 0.0f);
     for (int32_t s = 0; s * kSegment < n; ++s) {
       const int32_t segment = b.segment_ptr[node] + s;
-      float* sums = sums_.data() + s * kSegment;
-      counts.weights += query_.add_products(b, segment, sums);
+      const int32_t first = s * kSegment, width = std::min(n - first, kSegment);
+      counts.bytes += query_.add_products(b, segment, width, sums_.data() + first);
     }
     const int64_t first = b.sibling_ptr[node];
     const float* biases = b.biases.data() + first;

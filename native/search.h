@@ -35,11 +35,11 @@ struct SearchCounts {
   int64_t leaves = 0;    // opened
   int64_t children = 0;  // scored
   int64_t labels = 0;    // scored
-  int64_t weights = 0;   // of those, that a row's features met
+  int64_t bytes = 0;     // of weights that a row's features met
 
   SearchCounts& operator+=(const SearchCounts& other) {
     nodes += other.nodes, leaves += other.leaves, children += other.children;
-    labels += other.labels, weights += other.weights;
+    labels += other.labels, bytes += other.bytes;
     return *this;
   }
 };

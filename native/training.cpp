@@ -41,7 +41,7 @@ class LaneBuffer {
 
 // The rows of a node in random order with their features numbered anew, and the positives of each sibling.
 struct NodeProblem {
-  std::vector<int32_t> features;  // what was the number of a feature before; ascending
+  std::vector<int32_t> features;  // what a feature is called in the blocks; ascending
   std::vector<int32_t> numbers;   // what it is now, frequent features first: their weights are visited most and lie together
   std::vector<int64_t> row_ptr;
   std::vector<int32_t> local;
@@ -60,8 +60,8 @@ struct NodeProblem {
 class Gatherer {
  public:
   Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
-           const TrainingOptions& options)
-      : X_(X), members_(members), tree_(tree), below_(below), options_(options), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
+           const TrainingOptions& options, std::span<const int32_t> stored)
+      : X_(X), members_(members), tree_(tree), below_(below), options_(options), stored_(stored), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
 
   const NodeProblem& gather(int32_t node) {
     NodeProblem& p = problem_;
@@ -72,7 +72,7 @@ class Gatherer {
     number_features(p);
     copy_rows(p);
     for (int32_t row : rows_) row_number_[row] = -1;
-    for (int32_t f : p.features) feature_number_[f] = 0;
+    for (int32_t f : p.features) feature_number_[given(f)] = 0;
     return p;
   }
 
@@ -120,14 +120,17 @@ class Gatherer {
   void number_features(NodeProblem& p) {
     for (int32_t row : rows_)
       for (int32_t f : X_.row(row))
-        if (feature_number_[f]++ == 0) p.features.push_back(f);
+        if (feature_number_[f]++ == 0) p.features.push_back(stored_.empty() ? f : options_.feature_numbers[f]);
     std::sort(p.features.begin(), p.features.end());
-    const auto rarity = [&](int32_t f) { return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[f])); };
+    const auto rarity = [&](int32_t f) { return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[given(f)])); };
     int32_t next[33] = {};
     for (int32_t f : p.features) ++next[rarity(f) + 1];
     std::partial_sum(next, next + 33, next);
-    for (int32_t f : p.features) p.numbers.push_back(feature_number_[f] = next[rarity(f)]++);
+    for (int32_t f : p.features) p.numbers.push_back(feature_number_[given(f)] = next[rarity(f)]++);
   }
+
+  // What a feature of the blocks is called in the rows.
+  int32_t given(int32_t f) const { return stored_.empty() ? f : stored_[f]; }
 
   void copy_rows(NodeProblem& p) {
     int64_t total = 0;
@@ -149,6 +152,7 @@ class Gatherer {
   const TreeView& tree_;
   const SubtreeLabels& below_;
   const TrainingOptions& options_;
+  const std::span<const int32_t> stored_;  // the feature of each number in the blocks; empty: the same
   NodeProblem problem_;
   std::vector<int32_t> rows_, row_number_, feature_number_;
 };
@@ -252,7 +256,7 @@ struct NodeResult {
   std::vector<float> biases;
 };
 
-// Puts the groups' lanes back to their siblings' places: entries by feature, then column.
+// Puts the groups' lanes back to their siblings' places: entries by feature.
 NodeResult assembled(const NodeProblem& p, std::span<const int32_t> order, const std::vector<GroupResult>& groups) {
   NodeResult out;
   const size_t n_siblings = order.size();
@@ -291,7 +295,10 @@ class Trainer {
   Trainer(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
           Progress& progress)
       : X_(X), members_(members), tree_(tree), below_(tree), options_(options), n_threads_(std::max(n_threads, 1)),
-        progress_(progress), work_(n_nodes()), results_(n_nodes()), gatherers_(n_threads_), solvers_(n_threads_) {}
+        progress_(progress), stored_(options.feature_numbers.size()), work_(n_nodes()), results_(n_nodes()),
+        gatherers_(n_threads_), solvers_(n_threads_) {
+    for (size_t f = 0; f < stored_.size(); ++f) stored_[options.feature_numbers[f]] = static_cast<int32_t>(f);
+  }
 
   // The few large nodes come one after the other, with all threads on their groups; then the many small ones side by
   // side. So no more than one large node's rows are copied at a time.
@@ -327,7 +334,7 @@ class Trainer {
 
   void solve(int32_t node, int worker, int inner_threads) {
     if (!gatherers_[worker])
-      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_);
+      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_, stored_);
     const NodeProblem& p = gatherers_[worker]->gather(node);
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
@@ -343,11 +350,9 @@ class Trainer {
 
   Blocks packed() {
     Blocks blocks;
+    blocks.stored = options_.stored;
     for (NodeResult& result : results_) {
-      for (const SegmentEntries& segment : result.segments) pack(segment, X_.n_cols, blocks);
-      blocks.biases.insert(blocks.biases.end(), result.biases.begin(), result.biases.end());
-      blocks.sibling_ptr.push_back(static_cast<int64_t>(blocks.biases.size()));
-      blocks.segment_ptr.push_back(static_cast<int32_t>(blocks.word_ptr.size()) - 1);
+      pack(result.segments, result.biases, X_.n_cols, blocks);
       result = {};
     }
     return blocks;
@@ -360,6 +365,7 @@ class Trainer {
   const TrainingOptions& options_;
   const int n_threads_;
   Progress& progress_;
+  std::vector<int32_t> stored_;
   std::vector<int64_t> work_;
   std::vector<NodeResult> results_;
   std::vector<std::unique_ptr<Gatherer>> gatherers_;

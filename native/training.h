@@ -20,7 +20,9 @@ struct TrainingOptions {
   int max_iterations = 20;
   float threshold = 0.1f;      // weights smaller than this are dropped
   int64_t max_weights = 0;     // of the others, so many of the largest of each classifier are kept; 0: all
+  simd::Stored stored = simd::Stored::kFloat32;
   uint64_t seed = 0;
+  std::span<const int32_t> feature_numbers;  // what each feature is called in the blocks; empty: as it is
   std::span<const float> row_weights;  // how much each row's loss weighs; empty: all the same
   // Which nodes are trained, and on which rows: those that have a label below the node, those that a matcher sends
   // there, or both.

@@ -36,15 +36,16 @@ struct SiblingWorkspace {
 
 // Where the weights of some siblings are, as blocks.h stores them: by feature, found by a two-level bitmap.
 enum class Stored { kFloat32, kFloat16, kInt8 };
+inline int64_t size_of(Stored stored) { return stored == Stored::kFloat32 ? 4 : stored == Stored::kFloat16 ? 2 : 1; }
 struct StoredWeights {
   const uint64_t* top_bits;     // which words are not empty
   const uint32_t* top_ranks;    // words before
   const uint64_t* word_bits;    // which features have a row
   const uint32_t* word_ranks;   // rows before
-  const uint32_t* row_starts;   // of each row: its first entry; one more than rows
-  const uint8_t* columns;       // of each entry: its sibling
-  const void* values;           // of each entry
+  const uint32_t* row_starts;   // of each row: its first byte; one more than rows
+  const uint8_t* bytes;
   Stored stored;
+  uint32_t width;               // number of siblings
 };
 
 // A row's features by words of 64; `first` is the place of the word's first value.
@@ -74,9 +75,11 @@ struct Kernels {
   int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
   // Of each feature the lanes whose weight is not zero and at least as large as the lane's least.
   void (*lanes_to_keep)(const float* weights, int32_t n_features, const float* least, uint16_t* lanes);
-  // Adds a row's inner products with the siblings to `sums`, and returns how many weights it met. It counts bits, which
+  // Adds a row's inner products with the siblings to `sums`, and returns how many bytes of weights it met. It counts bits, which
   // older processors cannot.
   int64_t (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
+  // Adds `x` times a row of stored weights, given as its bytes.
+  void (*add_row)(const uint8_t* row, uint32_t n_bytes, Stored stored, uint32_t width, float x, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
 };

@@ -25,18 +25,7 @@ struct RandomModel {
   }
 
   TreeView view() const { return {child_ptr, label_ptr, labels}; }
-  SearchTree search_tree() const {
-    BlocksView b;
-    b.n_features = kFeatures;
-    b.sibling_ptr = blocks.sibling_ptr, b.segment_ptr = blocks.segment_ptr;
-    b.top_bits = blocks.top_bits, b.top_ranks = blocks.top_ranks;
-    b.word_ptr = blocks.word_ptr, b.word_bits = blocks.word_bits, b.word_ranks = blocks.word_ranks;
-    b.row_ptr = blocks.row_ptr, b.row_starts = blocks.row_starts;
-    b.entry_ptr = blocks.entry_ptr, b.columns = blocks.columns;
-    b.values = blocks.values.data(), b.n_values = blocks.values.size();
-    b.biases = blocks.biases;
-    return {view(), b};
-  }
+  SearchTree search_tree() const { return {view(), blocks.view(kFeatures)}; }
 
  private:
   // Nodes are visited level by level; each becomes a leaf or hands its labels to children.
@@ -68,10 +57,9 @@ struct RandomModel {
           entries.columns.push_back(static_cast<uint8_t>(sibling));
           entries.values.push_back(kWeights[random.below(3)]);
         }
-    pack(entries, kFeatures, blocks);
-    for (int32_t i = 0; i < n_siblings; ++i) blocks.biases.push_back(0.5f * static_cast<float>(random.below(3)) - 0.5f);
-    blocks.sibling_ptr.push_back(std::ssize(blocks.biases));
-    blocks.segment_ptr.push_back(static_cast<int32_t>(std::ssize(blocks.word_ptr)) - 1);
+    std::vector<float> biases;
+    for (int32_t i = 0; i < n_siblings; ++i) biases.push_back(0.5f * static_cast<float>(random.below(3)) - 0.5f);
+    pack({&entries, 1}, biases, kFeatures, blocks);
   }
 };
 

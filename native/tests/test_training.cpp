@@ -54,22 +54,7 @@ struct Trained {
     options.last_node = shape.n_nodes();
     blocks = train(X.view(), members.view(), shape, options, n_threads, progress);
     search.tree = shape;
-    BlocksView& b = search.blocks;
-    b.n_features = X.n_cols;
-    b.sibling_ptr = blocks.sibling_ptr;
-    b.segment_ptr = blocks.segment_ptr;
-    b.top_bits = blocks.top_bits;
-    b.top_ranks = blocks.top_ranks;
-    b.word_ptr = blocks.word_ptr;
-    b.word_bits = blocks.word_bits;
-    b.word_ranks = blocks.word_ranks;
-    b.row_ptr = blocks.row_ptr;
-    b.row_starts = blocks.row_starts;
-    b.entry_ptr = blocks.entry_ptr;
-    b.columns = blocks.columns;
-    b.values = blocks.values.data();
-    b.n_values = blocks.values.size();
-    b.biases = blocks.biases;
+    search.blocks = blocks.view(X.n_cols);
   }
   Trained(const Trained&) = delete;
 };
@@ -87,8 +72,8 @@ TEST(training_and_search_give_the_same_for_any_number_of_threads_and_order) {
   for (Loss loss : {Loss::kSquaredHinge, Loss::kLogistic}) {
     const Trained one(X, members, vectors, loss, 1), many(X, members, vectors, loss, 4);
     check_blocks(one.search.tree, one.search.blocks);
-    CHECK(one.blocks.values == many.blocks.values && one.blocks.columns == many.blocks.columns);
-    CHECK(one.blocks.biases == many.blocks.biases && !one.blocks.values.empty());
+    CHECK(one.blocks.bytes == many.blocks.bytes && one.blocks.row_starts == many.blocks.row_starts);
+    CHECK(one.blocks.biases == many.blocks.biases && !one.blocks.bytes.empty());
     const std::vector<float> expected = scores_of(one, X, true, 1);
     CHECK(expected == scores_of(many, X, true, 4) && expected == scores_of(one, X, false, 2));
   }

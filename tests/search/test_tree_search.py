@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import labelwood as lw
 from labelwood import _native
 from labelwood.base import Limits
+from labelwood.errors import ModelError
 from labelwood.inputs import as_labels, from_scipy
 from labelwood.labels.representations import members_of
-from labelwood.search.training import Training
+from labelwood.search.training import Training, numbers_by_frequency
 from labelwood.search.tree import TrainedTree
 from labelwood.trees import LabelTree
 
@@ -27,9 +29,10 @@ def random_nested(rng, labels, depth=0):
     return [random_nested(rng, part, depth + 1) for part in np.split(labels, np.unique(cuts))]
 
 
-def training(rows, members, threshold, seed, *, negatives="tree", beam=10):
+def training(rows, members, threshold, seed, *, negatives="tree", beam=10, precision="float32"):
     return Training(
         rows=rows,
+        feature_numbers=numbers_by_frequency(rows),
         members=members,
         row_weights=np.empty(0, np.float32),
         loss="squared-hinge",
@@ -40,6 +43,7 @@ def training(rows, members, threshold, seed, *, negatives="tree", beam=10):
         max_passes=20,
         threshold=threshold,
         max_weights=0,
+        precision=precision,
         seed=seed,
         negatives=negatives,
         beam=beam,
@@ -57,7 +61,7 @@ def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
     Y = rng.random((60, n_labels)) < 0.1
     rows = from_scipy(sparse.csr_array(X.astype(np.float32)))
     members = members_of(as_labels(Y, 60))
-    return training(rows, members, threshold, seed).run(tree, _native.Progress()).stored(precision), rows
+    return training(rows, members, threshold, seed, precision=precision).run(tree, _native.Progress()), rows
 
 
 def answers(model, rows, k, beam, *, limits=NO_LIMITS, **how):
@@ -142,7 +146,6 @@ def test_wide_leaves_are_cut_into_segments_that_change_nothing():
 
 
 def test_unsound_arrays_are_refused():
-    from labelwood.errors import ModelError
 
     model, _ = trained(3, coarse=False, precision="int8")
     good = dict(model.arrays())
@@ -162,7 +165,7 @@ def test_unsound_arrays_are_refused():
         "segment_ptr",
         "word_ptr",
         "row_ptr",
-        "entry_ptr",
+        "byte_ptr",
         "word_ranks",
         "top_ranks",
     ):
@@ -177,9 +180,31 @@ def test_unsound_arrays_are_refused():
         with pytest.raises(ModelError):
             load(row_starts=starts)
     with pytest.raises(ModelError):
-        load(columns=np.full_like(good["columns"], 255))
+        load(bytes=good["bytes"].astype(np.int8))
     with pytest.raises(ModelError):
-        load(values=good["values"].astype(np.float32))
+        load(feature_numbers=np.zeros_like(good["feature_numbers"]))
+
+
+def test_columns_that_no_node_has_are_refused():
+    model = lw.OneVsRest(bias=0, positive_weight=9.0, max_weights=1).fit(np.eye(40), np.eye(40)).trees_[0]
+    arrays = dict(model.arrays())
+    assert len(arrays["bytes"]) == 2 * 40  # a column and a weight for each label
+    TrainedTree.from_arrays(arrays, "int8", 40, 40, verify=True)
+    with pytest.raises(ModelError, match="a column is out of range"):
+        TrainedTree.from_arrays({**arrays, "bytes": np.full(80, 40, np.uint8)}, "int8", 40, 40, verify=True)
+    starts = arrays["row_starts"].copy()
+    starts[1] = 3
+    with pytest.raises(ModelError, match="ends within an entry"):
+        TrainedTree.from_arrays({**arrays, "row_starts": starts}, "int8", 40, 40, verify=True)
+
+
+def test_half_precision_is_numpys():
+    exact, rows = trained(3, coarse=False, threshold=0.0)
+    half, _ = trained(3, coarse=False, threshold=0.0, precision="float16")
+    for node in range(exact.tree.n_nodes):
+        weights, halves = exact.block(node)[0], half.block(node)[0]
+        assert np.array_equal(weights.toarray().astype(np.float16), halves.toarray())
+    assert rows.n_cols == exact.n_features
 
 
 def test_slack_is_the_most_that_leaves_a_rows_answers_as_they_are():

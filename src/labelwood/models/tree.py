@@ -18,7 +18,7 @@ from labelwood.labels.representations import Members, members_of, sparse_label_v
 from labelwood.progress import shown
 from labelwood.search.ensemble import mean_of
 from labelwood.search.slack import Slacks, largest_slack
-from labelwood.search.training import Loss, Negatives, Training
+from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
 from labelwood.search.tree import Link, Looks, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
@@ -159,13 +159,14 @@ class TreeClassifier(Model):
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
                 training = self._training(rows, members, row_weights, number, threads)
-                trees.append(training.run(tree, progress).stored(self.precision, threads))
+                trees.append(training.run(tree, progress))
         self.trees_ = trees
         self.slacks_ = None
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
         return Training(
             rows=rows,
+            feature_numbers=numbers_by_frequency(rows),
             members=members,
             row_weights=row_weights,
             loss=self.loss,
@@ -176,6 +177,7 @@ class TreeClassifier(Model):
             max_passes=self.max_passes,
             threshold=self.threshold,
             max_weights=self.max_weights or 0,
+            precision=self.precision,
             seed=self.seed + number,
             negatives=self.negatives,
             beam=self.beam or _ANY_BEAM,
@@ -245,7 +247,7 @@ class TreeClassifier(Model):
         return self
 
     def search_costs(self, X: Any, k: int = 5) -> dict[str, float]:
-        """What the search looks at, a row: nodes and leaves opened, children and labels scored, weights met.
+        """What the search looks at, a row: nodes and leaves opened, children and labels scored, bytes of weights met.
 
         Example:
             >>> import numpy as np

@@ -12,7 +12,7 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.base import Limits
 from labelwood.inputs import Floats, Sparse
-from labelwood.search.tree import TrainedTree
+from labelwood.search.tree import STORED, TrainedTree
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
@@ -26,6 +26,7 @@ class Training:
     """What is trained on and how; see `TreeClassifier` for the meaning of the parameters."""
 
     rows: Sparse
+    feature_numbers: NDArray[np.int32]  # what each feature is called in the blocks
     members: tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label
     row_weights: Floats
     loss: str
@@ -36,6 +37,7 @@ class Training:
     max_passes: int
     threshold: float
     max_weights: int  # 0: all
+    precision: str
     seed: int
     negatives: str
     beam: int
@@ -45,7 +47,9 @@ class Training:
     def run(self, tree: LabelTree, progress: Any) -> TrainedTree:
         """Trains all classifiers of a tree."""
         if self.negatives == "tree":
-            return TrainedTree.joined(tree, [self.nodes(tree, 0, tree.n_nodes, NO_ROWS, progress)], self.rows.n_cols)
+            return TrainedTree.joined(
+                tree, [self.nodes(tree, 0, tree.n_nodes, NO_ROWS, progress)], self.precision, self.feature_numbers
+            )
         return self._level_by_level(tree, progress)
 
     def _level_by_level(self, tree: LabelTree, progress: Any) -> TrainedTree:
@@ -53,11 +57,13 @@ class Training:
         blocks = [self.nodes(tree, 0, 1, NO_ROWS, progress)]
         begin, end = 0, 1
         while end < tree.n_nodes:
-            above = TrainedTree.joined(_with_children_as_labels(tree, begin, end), blocks, self.rows.n_cols)
+            above = TrainedTree.joined(
+                _with_children_as_labels(tree, begin, end), blocks, self.precision, self.feature_numbers
+            )
             begin, end = end, int(tree.child_ptr[end])
             matched = self._rows_sent_to(above, end - begin)
             blocks.append(self.nodes(tree, begin, end, matched, progress))
-        return TrainedTree.joined(tree, blocks, self.rows.n_cols)
+        return TrainedTree.joined(tree, blocks, self.precision, self.feature_numbers)
 
     def _rows_sent_to(self, above: TrainedTree, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         limits = Limits.of(above.tree.n_labels, include=np.arange(n_nodes))
@@ -90,7 +96,9 @@ class Training:
             self.max_passes,
             self.threshold,
             self.max_weights,
+            STORED[self.precision],
             self.seed,
+            self.feature_numbers,
             self.row_weights,
             begin,
             end,
@@ -100,6 +108,20 @@ class Training:
             progress,
         )
         return blocks
+
+
+def numbers_by_frequency(rows: Sparse) -> NDArray[np.int32]:
+    """A number for each feature, the most frequent first.
+
+    Example:
+        >>> from labelwood.inputs import from_scipy
+        >>> numbers_by_frequency(from_scipy(sparse.csr_array([[0, 2, 1], [0, 0, 1]], dtype=np.float32)))
+        array([2, 1, 0], dtype=int32)
+    """
+    counts = np.bincount(rows.indices, minlength=rows.n_cols)
+    numbers = np.empty(rows.n_cols, np.int32)
+    numbers[np.argsort(-counts, kind="stable")] = np.arange(rows.n_cols, dtype=np.int32)
+    return numbers
 
 
 def _with_children_as_labels(tree: LabelTree, begin: int, end: int) -> LabelTree:

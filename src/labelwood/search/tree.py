@@ -20,11 +20,9 @@ Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
-_SEGMENT = 256  # siblings that share one bitmap; of native/blocks.h
-_WORD = 64
-_STORED = {"float32": np.float32, "float16": np.uint16, "int8": np.int8}
+STORED: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
 _TREE = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
-# The arrays of native/blocks.h, in the order native code takes them; the weights' type is the precision's.
+# The arrays of native/blocks.h, in the order native code takes them.
 _BLOCKS = {
     "sibling_ptr": np.int64,
     "segment_ptr": np.int32,
@@ -35,11 +33,11 @@ _BLOCKS = {
     "word_ranks": np.uint32,
     "row_ptr": np.int64,
     "row_starts": np.uint32,
-    "entry_ptr": np.int64,
-    "columns": np.uint8,
-    "values": np.float32,
+    "byte_ptr": np.int64,
+    "bytes": np.uint8,
     "biases": np.float32,
     "scales": np.float32,
+    "feature_numbers": np.int32,
 }
 
 
@@ -50,7 +48,7 @@ class Looks(NamedTuple):
     leaves: int  # opened
     children: int  # scored
     labels: int  # scored
-    weights: int  # of those, that a row's features met
+    bytes: int  # of weights that a row's features met
 
 
 class TrainedTree:
@@ -63,24 +61,31 @@ class TrainedTree:
         4
     """
 
-    def __init__(self, tree: LabelTree, blocks: tuple[NDArray[Any], ...], n_features: int) -> None:
+    def __init__(self, tree: LabelTree, blocks: tuple[NDArray[Any], ...], precision: str, n_features: int) -> None:
         self.tree = tree
         self.blocks = blocks
+        self.precision = precision
         self.n_features = n_features
 
     @classmethod
-    def joined(cls, tree: LabelTree, parts: Sequence[tuple[NDArray[Any], ...]], n_features: int) -> TrainedTree:
+    def joined(
+        cls,
+        tree: LabelTree,
+        parts: Sequence[tuple[NDArray[Any], ...]],
+        precision: str,
+        feature_numbers: NDArray[np.int32],
+    ) -> TrainedTree:
         """A tree from the blocks of its nodes, first to last, as native training returns them part by part."""
         blocks: list[NDArray[Any]] = []
-        for place, name in enumerate(name for name in _BLOCKS if name != "scales"):
+        for place, name in enumerate(name for name in _BLOCKS if name != "feature_numbers"):
             arrays = [part[place] for part in parts]
             blocks.append(_joined_pointers(arrays) if name.endswith("_ptr") else np.concatenate(arrays))
-        return cls(tree, (*blocks, np.empty(0, np.float32)), n_features)
+        return cls(tree, (*blocks, feature_numbers), precision, len(feature_numbers))
 
     @cached_property
     def _native(self) -> Any:
         shape = tuple(self.tree.arrays().values())
-        return _native.TreeModel(shape, self.blocks, self.n_features, self.tree.n_labels)
+        return _native.TreeModel(shape, self.blocks, STORED[self.precision], self.n_features, self.tree.n_labels)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -126,33 +131,12 @@ class TrainedTree:
             array([[ 0.7, -0.7],
                    [-0.7,  0.7]], dtype=float32)
         """
-        b = dict(zip(_BLOCKS, self.blocks, strict=True))
-        first, last = b["sibling_ptr"][node], b["sibling_ptr"][node + 1]
-        rows, columns, values = [], [], []
-        for place, segment in enumerate(range(b["segment_ptr"][node], b["segment_ptr"][node + 1])):
-            entries = slice(b["entry_ptr"][segment], b["entry_ptr"][segment + 1])
-            starts = b["row_starts"][b["row_ptr"][segment] : b["row_ptr"][segment + 1]]
-            lengths = starts[1:].astype(np.int64) - starts[:-1]
-            rows.append(np.repeat(_features_of(b, segment, self.n_features), lengths))
-            columns.append(b["columns"][entries].astype(np.int64) + _SEGMENT * place)
-            values.append(_decoded(b["values"][entries]))
-        weights = np.concatenate(values)
-        siblings = np.concatenate(columns)
-        if len(b["scales"]):
-            weights = weights * b["scales"][first + siblings]
-        shape = (self.n_features, int(last - first))
-        return sparse.csr_array((weights, (np.concatenate(rows), siblings)), shape=shape), b["biases"][first:last]
-
-    def stored(self, precision: str, n_threads: int = 1) -> TrainedTree:
-        """The same tree with float32 weights stored in fewer bits."""
+        numbers, siblings, values = self._native.block(node)
         blocks = dict(zip(_BLOCKS, self.blocks, strict=True))
-        values = blocks["values"]
-        if precision == "float16":
-            limit = np.float32(np.finfo(np.float16).max)
-            blocks["values"] = np.clip(values, -limit, limit).astype(np.float16).view(np.uint16)
-        elif precision == "int8":
-            blocks["values"], blocks["scales"] = self._native.in_eight_bits(n_threads)
-        return TrainedTree(self.tree, tuple(blocks.values()), self.n_features)
+        features = np.argsort(blocks["feature_numbers"])[numbers]
+        first, last = blocks["sibling_ptr"][node : node + 2]
+        shape = (self.n_features, int(last - first))
+        return sparse.csr_array((values, (features, siblings)), shape=shape), blocks["biases"][first:last]
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """All arrays by name, for the store."""
@@ -163,13 +147,13 @@ class TrainedTree:
         cls, arrays: Mapping[str, NDArray[Any]], precision: str, n_features: int, n_labels: int, *, verify: bool
     ) -> TrainedTree:
         """The reverse of `arrays`; with `verify`, every index is checked that native code relies on."""
-        types: dict[str, Any] = {**_TREE, **_BLOCKS, "values": _STORED[precision]}
+        types: dict[str, Any] = {**_TREE, **_BLOCKS}
         for name, dtype in types.items():
             if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
                 raise ModelError(f"the tree's array {name!r} is missing or of another type: save the model again")
         try:
             tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
-            trained = cls(tree, tuple(arrays[name] for name in _BLOCKS), n_features)
+            trained = cls(tree, tuple(arrays[name] for name in _BLOCKS), precision, n_features)
             if verify:
                 trained._native.check()
         except LabelwoodError as e:
@@ -182,23 +166,3 @@ def _joined_pointers(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     starts = np.cumsum([0, *(array[-1] for array in arrays)])
     tails = [array[1:] + start for array, start in zip(arrays, starts[:-1], strict=True)]
     return np.concatenate([arrays[0][:1], *tails]).astype(arrays[0].dtype)
-
-
-def _decoded(values: NDArray[Any]) -> NDArray[np.float32]:
-    return (values.view(np.float16) if values.dtype == np.uint16 else values).astype(np.float32)
-
-
-def _features_of(blocks: Mapping[str, NDArray[Any]], segment: int, n_features: int) -> NDArray[np.int64]:
-    """The features that have a row in a segment, ascending."""
-    n_words = -(-n_features // _WORD)
-    tops = -(-n_words // _WORD)
-    top = blocks["top_bits"][segment * tops : (segment + 1) * tops]
-    words = np.flatnonzero(_bits(top))
-    own = blocks["word_bits"][blocks["word_ptr"][segment] : blocks["word_ptr"][segment + 1]]
-    place, bit = np.nonzero(_bits(own).reshape(-1, _WORD))
-    features: NDArray[np.int64] = words[place] * _WORD + bit
-    return features
-
-
-def _bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
