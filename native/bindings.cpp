@@ -598,6 +598,13 @@ NB_MODULE(_native, m) {
     for (float v : view(values)) finite = finite & std::isfinite(v);
     return finite;
   }, "Whether no value is NaN or infinite.");
+  m.def("columns_ascend", [](const Array<int64_t>& indptr, const Array<int32_t>& indices) {
+    const CsrView X = pattern_view(indptr, indices, std::numeric_limits<int64_t>::max());
+    bool ascend = true;
+    for (int64_t row = 0; row < X.n_rows(); ++row)
+      for (int64_t i = X.indptr[row] + 1; i < X.indptr[row + 1]; ++i) ascend = ascend & (X.indices[i - 1] < X.indices[i]);
+    return ascend;
+  }, "Whether the columns of every row ascend and none occurs twice.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");

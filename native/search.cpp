@@ -90,15 +90,29 @@ bool opens_before(const Candidate& a, const Candidate& b) {
 }
 bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b, a); }
 
-// One row's search; its space is used again for the next.
+// Space that a thread's searches use one after another.
+struct Space {
+  Query query;
+  std::vector<float> sums, highest;
+  std::vector<Candidate> heap, level;
+  std::vector<int64_t> opened;
+};
+
+// One row's search, and the next's.
 class RowSearch {
  public:
-  RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes)
+  RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
       : m_(model),
         o_(options),
         open_nodes_(open_nodes),
         floor_(options.min_score > 0 ? std::log(options.min_score) : -kInfinity),
-        best_(options.k) {}
+        best_(options.k),
+        query_(space.query),
+        sums_(space.sums),
+        highest_(space.highest),
+        heap_(space.heap),
+        level_(space.level),
+        opened_(space.opened) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
@@ -234,10 +248,10 @@ class RowSearch {
   const std::span<const uint8_t> open_nodes_;
   const float floor_;
   TopK<float> best_;
-  Query query_;
-  std::vector<float> sums_, highest_;
-  std::vector<Candidate> heap_, level_;
-  std::vector<int64_t> opened_;
+  Query& query_;
+  std::vector<float>&sums_, &highest_;
+  std::vector<Candidate>&heap_, &level_;
+  std::vector<int64_t>& opened_;
   float slack_ = kInfinity;
 };
 
@@ -260,7 +274,8 @@ SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOpt
   std::mutex adding;
   const std::vector<uint8_t> open_nodes = nodes_to_open(model.tree, options.allowed);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
-    RowSearch row_search(model, options, open_nodes);
+    thread_local Space space;
+    RowSearch row_search(model, options, open_nodes, space);
     for (int64_t row = begin; row < end; ++row) {
       row_search.run(X.row(row), X.row_values(row));
       visit(row, row_search);

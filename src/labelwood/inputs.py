@@ -15,6 +15,7 @@ from labelwood.errors import LabelwoodError, ParameterError
 Floats: TypeAlias = NDArray[np.float32]
 _NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
 
+_MOST = 2**31 - 1  # columns, and labels for a row: native code counts them in 32 bits
 _MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
 
 
@@ -63,8 +64,8 @@ def check_k(k: Any) -> int:
         >>> check_k(np.int64(5))
         5
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.iinfo(np.int32).max:
-        raise ParameterError(f"k must be a whole number from 1 to 2147483647, not {k!r}")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= _MOST:
+        raise ParameterError(f"k must be a whole number from 1 to {_MOST}, not {k!r}")
     return int(k)
 
 
@@ -77,19 +78,17 @@ def from_scipy(matrix: Any) -> Sparse:
     """
     if matrix.ndim != 2:
         raise LabelwoodError(f"a sparse array has {matrix.ndim} dimension(s) and needs two, rows × columns: reshape it")
-    csr = matrix.tocsr()
-    if csr.shape[1] > np.iinfo(np.int32).max:
-        raise ParameterError(f"a matrix with {csr.shape[1]} columns is too wide; at most 2147483647 are possible")
-    if not csr.has_canonical_format:
+    csr = matrix if matrix.format == "csr" else matrix.tocsr()
+    n_cols = csr.shape[1]
+    if n_cols > _MOST:
+        raise ParameterError(f"a matrix with {n_cols} columns is too wide; at most {_MOST} are possible")
+    indptr, indices = np.ascontiguousarray(csr.indptr, np.int64), np.ascontiguousarray(csr.indices, np.int32)
+    if not _native.columns_ascend(indptr, indices):
         # Small integers would wrap around when duplicates are added up.
         csr = csr.astype(np.float64 if csr.dtype.kind in "biu" else csr.dtype, copy=True)
         csr.sum_duplicates()
-    return Sparse(
-        np.ascontiguousarray(csr.indptr, np.int64),
-        np.ascontiguousarray(csr.indices, np.int32),
-        _float32(csr.data),
-        csr.shape[1],
-    )
+        indptr, indices = np.ascontiguousarray(csr.indptr, np.int64), np.ascontiguousarray(csr.indices, np.int32)
+    return Sparse(indptr, indices, _float32(csr.data), n_cols)
 
 
 def from_dense(matrix: Floats) -> Sparse:
