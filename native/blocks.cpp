@@ -14,7 +14,7 @@ namespace {
 using simd::Stored;
 
 // Rows that are not full are shorter than full ones, whatever the weights' size.
-bool is_full(int64_t n_entries, int32_t width) { return 3 * n_entries >= width; }
+bool is_full(int64_t n_entries, int32_t width) { return 4 * n_entries >= width; }
 
 void require(bool holds, const char* what) {
   if (!holds) throw Error(std::string("the tree's classifiers are not sound: ") + what + "; save the model again");

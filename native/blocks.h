@@ -4,8 +4,8 @@
 // a segment uses take no space: a two-level bitmap tells whether a feature has a row, and its rank which one. Features
 // are numbered by how frequent they are in training, so that those that most rows have share words and cache lines.
 //
-// A row is its columns followed by their weights. Where a third of the siblings or more have the feature it is full: a
-// weight for every sibling and no columns, which is added much faster and takes hardly more space. The number of bytes
+// A row is its columns followed by their weights. Where a quarter of the siblings or more have the feature it is full: a
+// weight for every sibling and no columns, which is added much faster and takes little more space. The number of bytes
 // tells which it is, as other rows are shorter.
 #pragma once
 #include <bit>

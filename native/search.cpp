@@ -92,8 +92,12 @@ bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b
 
 // Space that a thread's searches use one after another.
 struct Space {
+  struct alignas(64) Line {
+    float of[16];
+  };
   Query query;
-  std::vector<float> sums, highest;
+  std::vector<Line> lines;  // of sums, so that those of a segment begin with a whole one
+  std::vector<float> highest;
   std::vector<Candidate> heap, level;
   std::vector<int64_t> opened;
 };
@@ -108,7 +112,7 @@ class RowSearch {
         floor_(options.min_score > 0 ? std::log(options.min_score) : -kInfinity),
         best_(options.k),
         query_(space.query),
-        sums_(space.sums),
+        lines_(space.lines),
         highest_(space.highest),
         heap_(space.heap),
         level_(space.level),
@@ -227,7 +231,8 @@ class RowSearch {
 
   void score_siblings(int32_t node, int32_t n) {
     const BlocksView& b = m_.blocks;
-    sums_.assign(n, 0.0f);
+    lines_.assign((n + 15) / 16, {});
+    sums_ = {lines_[0].of, static_cast<size_t>(n)};
     for (int32_t s = 0; s * kSegment < n; ++s) {
       const int32_t segment = b.segment_ptr[node] + s;
       const int32_t first = s * kSegment, width = std::min(n - first, kSegment);
@@ -249,7 +254,9 @@ class RowSearch {
   const float floor_;
   TopK<float> best_;
   Query& query_;
-  std::vector<float>&sums_, &highest_;
+  std::vector<Space::Line>& lines_;
+  std::span<float> sums_;  // of the siblings at hand
+  std::vector<float>& highest_;
   std::vector<Candidate>&heap_, &level_;
   std::vector<int64_t>& opened_;
   float slack_ = kInfinity;
