@@ -140,6 +140,32 @@ class Dataset:
             groups=groups,
         )
 
+    def take(self, rows: Any) -> Dataset:
+        """The rows of these numbers, in their order; each at most once.
+
+        Example:
+            >>> data = Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]])
+            >>> data.take([1]).texts.to_pylist(), data.take([1]).Y.toarray().tolist()
+            (['a rose'], [[0.0, 1.0]])
+        """
+        if self.groups is not None:
+            raise LabelwoodError("rows in groups cannot be taken one by one: their labels are the group's")
+        numbers = np.asarray(rows, np.int64)
+        taken: dict[str, Any] = {
+            name: value.take(pa.array(numbers))
+            for name in ("texts", "ids")
+            if (value := getattr(self, name)) is not None
+        }
+        for name in ("sparse", "dense", "Y"):
+            if (value := getattr(self, name)) is not None:
+                taken[name] = value[numbers]
+        if self.filters is not None:
+            place = np.full(len(self), -1, np.int64)
+            place[numbers] = np.arange(len(numbers))
+            kept = self.filters[place[self.filters[:, 0]] >= 0]
+            taken["filters"] = np.stack([place[kept[:, 0]], kept[:, 1]], axis=1)
+        return replace(self, **taken)
+
     def describe(self) -> dict[str, Any]:
         """The counts a person asks for first.
 

@@ -73,11 +73,10 @@ class TextClassifier(Params):
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        vectorizer = None if data.texts is None else self._fresh(self.vectorizer or TextVectorizer())
-        words = None if vectorizer is None else vectorizer.fit_transform(data.texts)
+        vectorizer, X = features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
         Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
         frequencies = label_frequencies(Y)
-        model.fit(_joined(words, data), Y)
+        model.fit(X, Y)
         # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
         self.model_: Model = model
         self.vectorizer_ = vectorizer
@@ -90,12 +89,7 @@ class TextClassifier(Params):
     def features(self, data: Dataset) -> Any:
         """The dataset's rows as the model takes them."""
         self._check_fitted()
-        words = None
-        if self.vectorizer_ is not None:
-            if data.texts is None:
-                raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
-            words = self.vectorizer_.transform(data.texts)
-        return _widened(_joined(words, data), self.model_)
+        return features_as_learned(data, self.vectorizer_, self.model_.n_features_in_)
 
     def predict_topk(
         self,
@@ -238,6 +232,34 @@ class TextClassifier(Params):
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
 
 
+def features_to_learn_from(data: Dataset, vectorizer: TextVectorizer) -> tuple[TextVectorizer | None, Any]:
+    """Features of rows to learn from, and the vectorizer, fitted to their texts; None where they have no texts.
+
+    Example:
+        >>> vectorizer, X = features_to_learn_from(Dataset.from_texts(["a dog", "one cat"]), TextVectorizer())
+        >>> X.shape[0], len(features_as_learned(Dataset.from_texts(["dog"]), vectorizer, X.shape[1]).data)
+        (2, 1)
+    """
+    if data.texts is None:
+        return None, _joined(None, data)
+    return vectorizer, _joined(vectorizer.fit_transform(data.texts), data)
+
+
+def features_as_learned(data: Dataset, vectorizer: TextVectorizer | None, n_features: int) -> Any:
+    """Features of other rows, made as those that were learned from.
+
+    Example:
+        >>> features_as_learned(Dataset(sparse=[[1.0]]), None, 3).toarray()
+        array([[1., 0., 0.]], dtype=float32)
+    """
+    words = None
+    if vectorizer is not None:
+        if data.texts is None:
+            raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
+        words = vectorizer.transform(data.texts)
+    return _widened(_joined(words, data), n_features)
+
+
 def _is_matrix(labels: Any) -> bool:
     return sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf")
 
@@ -271,8 +293,8 @@ def _joined(words: Any, data: Dataset) -> Any:
     return blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
 
 
-def _widened(X: Any, model: Model) -> Any:
+def _widened(X: Any, n_features: int) -> Any:
     """Rows of a format without a header may be narrower than the model: the missing features are zero."""
-    if not sparse.issparse(X) or X.shape[1] >= model.n_features_in_:
+    if not sparse.issparse(X) or X.shape[1] >= n_features:
         return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], model.n_features_in_))
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
