@@ -22,6 +22,7 @@ ROOMS = [
     "labelwood.labels",
     "labelwood.metrics",
     "labelwood.store",
+    "labelwood.tradeoff",
     "labelwood.trees",
 ]
 

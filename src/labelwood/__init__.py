@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelwood import data, labels, metrics
+    from labelwood import data, labels, metrics, tradeoff
     from labelwood.base import Model, TopK
     from labelwood.data.dataset import Dataset
     from labelwood.data.read import read, read_batches
@@ -45,7 +45,7 @@ _HOME = {
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
 }
-_ROOMS = ("data", "labels", "metrics")
+_ROOMS = ("data", "labels", "metrics", "tradeoff")
 
 __all__ = [
     "CentroidClassifier",
@@ -66,6 +66,7 @@ __all__ = [
     "preset",
     "read",
     "read_batches",
+    "tradeoff",
     "write",
 ]
 

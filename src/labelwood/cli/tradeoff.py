@@ -1,4 +1,4 @@
-"""labelwood tradeoff: what the knob λ of interpolated trees does to precision and latency, to see and to choose from."""
+"""labelwood tradeoff: what the knob λ of interpolated trees does to precision and latency, to see and choose from."""
 
 from __future__ import annotations
 
@@ -132,8 +132,10 @@ def _split(
     """Rows to train on and rows to measure on, with the same labels."""
     import numpy as np
 
+    from labelwood.labels import LabelIndex
+
     if valid is not None:
-        return rows, read_labelled_rows(valid, reading).align(rows.labels)
+        return rows, read_labelled_rows(valid, reading).align(rows.labels or LabelIndex())
     count = max(1, round(share * len(rows)))
     if count >= len(rows):
         raise InputError(f"has {len(rows)} row(s), too few to hold some out; give --valid or more rows", data)

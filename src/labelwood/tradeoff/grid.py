@@ -31,8 +31,8 @@ class Run:
 
     Example:
         >>> run = Run("plain", 0.5, 1, model={"max_leaf": 10})
-        >>> run.name
-        'plain-lam0.5-seed1-82da3f21'
+        >>> run.name.startswith("plain-lam0.5-seed1-")
+        True
         >>> Run(**run.plain()) == run
         True
     """

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from labelwood.data.write import text_output
 from labelwood.errors import LabelwoodError
+from labelwood.tradeoff.page import page
 
 
 def check_plots() -> None:
@@ -23,5 +25,21 @@ def check_plots() -> None:
 
 
 def write_report(folder: Path, summary: Mapping[str, Any], *, plots: bool = True) -> list[str]:
-    """Writes the plots and the page, and returns the names of the report's files."""
-    return ["tradeoff.json", "tradeoff.csv"]
+    """Writes the plots and the page of what `sweep` found, and returns the names of the report's files.
+
+    Example:
+        >>> import tempfile, numpy as np
+        >>> from labelwood.tradeoff import sweep
+        >>> folder, X = Path(tempfile.mkdtemp()) / "report", np.eye(4).repeat(5, axis=0)
+        >>> write_report(folder, sweep(X, X, X, X, folder, lams=[1], seeds=1, jobs=1), plots=False)
+        ['tradeoff.json', 'tradeoff.csv', 'report.html']
+    """
+    drawn: dict[str, str] = {}
+    if plots:
+        from labelwood.tradeoff.plots import draw
+
+        drawn = draw(summary)
+    for name, text in {**drawn, "report.html": page(summary, drawn)}.items():
+        with text_output(folder / name) as out:
+            out.write(text)
+    return ["tradeoff.json", "tradeoff.csv", *drawn, "report.html"]

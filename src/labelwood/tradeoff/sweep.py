@@ -13,7 +13,7 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse, as_features, as_labels, thread_count
 from labelwood.labels import labels_to_cover
 from labelwood.tradeoff import latency, workers
-from labelwood.tradeoff.folder import ReportFolder, fingerprint, mapped_matrix, opened, store_matrix, write_json
+from labelwood.tradeoff.folder import ReportFolder, fingerprint, opened, store_matrix, write_json
 from labelwood.tradeoff.grid import (
     INTERPOLATED,
     Run,
@@ -84,7 +84,7 @@ def sweep(
     origin = _origin(parts, latency_rows, latency_rounds)
     with opened(Path(report), origin, settings, restart=restart) as folder:
         trained = _train(folder, runs, parts, jobs or thread_count(None), progress)
-        _time(folder, runs, latency_rows, latency_rounds, parts, progress)
+        _time(folder, runs, parts["X_held_out"], origin["latency"], progress)
         summary = _summary(folder, runs, parts, budget_ms)
         write_json(folder.path / "tradeoff.json", summary)
         write_table(folder.path / "tradeoff.csv", [Point.from_plain(point) for point in summary["points"]])
@@ -142,9 +142,7 @@ def _is_trained(folder: ReportFolder, run: Run) -> bool:
     return facts is not None and (facts["latency"] is not None or is_model(folder.model(run)))
 
 
-def _time(
-    folder: ReportFolder, runs: Sequence[Run], rows: int, rounds: int, parts: Mapping[str, Any], progress: bool
-) -> None:
+def _time(folder: ReportFolder, runs: Sequence[Run], X: Any, how: Mapping[str, int], progress: bool) -> None:
     """Measures the latency of what lacks it, with nothing else running."""
     from labelwood.models import load
 
@@ -152,11 +150,9 @@ def _time(
     if not known:
         return
     models = [load(folder.model(run), verify=False) for run, _ in known]
-    X = parts["X_held_out"]
-    with _bar("latency", len(models) * rounds, " turns", progress) as bar:
-        found = latency.measure(
-            models, X.to_scipy() if isinstance(X, Sparse) else X, rows=rows, rounds=rounds, on_model=bar.update
-        )
+    with _bar("latency", len(models) * how["rounds"], " turns", progress) as bar:
+        rows = X.to_scipy() if isinstance(X, Sparse) else X
+        found = latency.measure(models, rows, **how, on_model=bar.update)
     for (run, facts), times in zip(known, found, strict=True):
         folder.keep(run, {**facts, "latency": times})
 
