@@ -74,7 +74,7 @@ class TextClassifier(Params):
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
         vectorizer, X = features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
-        Y = sparse.csr_array((data.Y.data, data.Y.indices, data.Y.indptr), shape=(len(data), data.n_labels))
+        Y = labels_to_learn_from(data)
         frequencies = label_frequencies(Y)
         model.fit(X, Y)
         # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
@@ -243,6 +243,17 @@ def features_to_learn_from(data: Dataset, vectorizer: TextVectorizer) -> tuple[T
     if data.texts is None:
         return None, _joined(None, data)
     return vectorizer, _joined(vectorizer.fit_transform(data.texts), data)
+
+
+def labels_to_learn_from(data: Dataset) -> Any:
+    """Rows × labels with a column for every label that has a name, whether or not a row has it.
+
+    Example:
+        >>> labels_to_learn_from(Dataset(Y=[[1]], labels=["a", "b"])).shape
+        (1, 2)
+    """
+    Y = data.Y
+    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(len(data), data.n_labels))
 
 
 def features_as_learned(data: Dataset, vectorizer: TextVectorizer | None, n_features: int) -> Any:

@@ -113,8 +113,8 @@ def runs_of(settings: Mapping[str, Mapping[str, Any]], lams: Sequence[float], se
     """All runs: those with the first seed of every λ first, so that a sweep that is cut short has seen all of them.
 
     Example:
-        >>> [run.name[:16] for run in runs_of(settings_of({"a": {}}), [0, 2], range(2))]
-        ['a-lam0-seed0-75d', 'a-lam2-seed0-d01', 'a-lam0-seed1-fae', 'a-lam2-seed1-b97']
+        >>> [(run.lam, run.seed) for run in runs_of(settings_of({"a": {}}), [0.0, 2.0], range(2))]
+        [(0.0, 0), (2.0, 0), (0.0, 1), (2.0, 1)]
     """
     return [
         Run(name, lam, seed, **parts)

@@ -108,7 +108,7 @@ def _scatter(axes: Any, points: Sequence[Point], x_name: str, y_name: str) -> No
             yerr=_reach(own, y_name),
             fmt=marker,
             color=colour,
-            ecolor=(colour, 0.4),
+            ecolor=(colour, 0.55),
             elinewidth=1,
             markersize=5,
             zorder=3,

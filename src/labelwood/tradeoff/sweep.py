@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,9 @@ def _train(folder: ReportFolder, runs: Sequence[Run], parts: Mapping[str, Any], 
             store_matrix(folder.work, name, matrix)
         elif matrix is not None:
             np.save(folder.work / "filters.npy", matrix)
-    with _bar("training", len(missing), " runs", progress) as bar:
-        for run, figures in workers.finished(folder, missing, jobs):
+    answers = workers.finished(folder, missing, jobs)
+    with _bar("training", len(missing), " runs", progress) as bar, closing(answers):  # which ends the processes
+        for run, figures in answers:
             folder.keep(run, {**figures, "latency": None})
             bar.update()
     return len(missing)

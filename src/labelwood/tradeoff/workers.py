@@ -7,7 +7,7 @@ import selectors
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from labelwood.tradeoff.folder import ReportFolder
 from labelwood.tradeoff.grid import Run
 
 
-def finished(folder: ReportFolder, runs: Sequence[Run], jobs: int) -> Iterator[tuple[Run, dict[str, Any]]]:
+def finished(folder: ReportFolder, runs: Sequence[Run], jobs: int) -> Generator[tuple[Run, dict[str, Any]], None, None]:
     """Runs in the order in which they finish, with their figures; `jobs` of them at a time.
 
     However this ends, by an error or by Ctrl-C, no process is left.
