@@ -57,6 +57,17 @@ def test_a_faster_but_less_precise_lam_is_not_the_same():
     assert "25% less than λ = 0" in found["same_precision"]["sentence"]
 
 
+def test_a_gain_smaller_than_the_spread_is_told_as_such():
+    def at(lam, *times):
+        return Point.of("plain", lam, [{"P@1": 70.0, "p50_ms": ms} for ms in times])
+
+    clear = recommend([at(0.0, 0.040, 0.041), at(1.0, 0.030, 0.031)])["same_precision"]
+    vague = recommend([at(0.0, 0.030, 0.041), at(1.0, 0.030, 0.031)])["same_precision"]
+    assert clear["lam"] == vague["lam"] == 1.0
+    assert "no more than seeds differ by" not in clear["sentence"]
+    assert "no more than seeds differ by" in vague["sentence"]
+
+
 def test_without_lam_0_the_most_precise_is_the_measure():
     assert recommend(grid((0.5, 70.0, 0.01), (1.0, 71.0, 0.05), (1.5, 70.95, 0.04)))["same_precision"]["lam"] == 1.5
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +39,9 @@ def run(
     seeds: Annotated[int, typer.Option(min=1, help="Number of trainings of each λ.")] = 3,
     held_out: Annotated[float, typer.Option(help="Share of the rows to measure on.")] = 0.2,
     split_seed: Annotated[int, typer.Option(min=0, help="Which rows are held out.")] = 0,
-    valid: Annotated[Path | None, typer.Option(help="Rows to measure on instead, all of them.")] = None,
+    valid: Annotated[
+        Path | None, typer.Option(help="Measure on all of these rows instead; of a folder, on its test split.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trainings at a time; one for each core by default.")] = None,
     budget_ms: Annotated[
         float | None, typer.Option(help="Also name the most precise λ whose median row takes no longer.")
@@ -135,7 +138,7 @@ def _split(
     from labelwood.labels import LabelIndex
 
     if valid is not None:
-        return rows, read_labelled_rows(valid, reading).align(rows.labels or LabelIndex())
+        return rows, read_labelled_rows(valid, replace(reading, split="test")).align(rows.labels or LabelIndex())
     count = max(1, round(share * len(rows)))
     if count >= len(rows):
         raise InputError(f"has {len(rows)} row(s), too few to hold some out; give --valid or more rows", data)

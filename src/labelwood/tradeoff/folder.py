@@ -24,20 +24,10 @@ from labelwood.data.write import text_output
 from labelwood.errors import InputError
 from labelwood.inputs import Floats, Sparse
 from labelwood.tradeoff.grid import Run
+from labelwood.tradeoff.page import PLOTS
 
 _INDEX = "sweep.json"
-_OURS = (
-    _INDEX,
-    "runs",
-    "work",
-    "tradeoff.json",
-    "tradeoff.csv",
-    "precision-depth.svg",
-    "precision-latency.svg",
-    "imbalance.svg",
-    "shapes.svg",
-    "report.html",
-)
+_OURS = (_INDEX, "runs", "work", "tradeoff.json", "tradeoff.csv", *PLOTS, "report.html")
 _WORDS = {
     "training_rows": "other training rows",
     "held_out_rows": "other held-out rows",

@@ -31,6 +31,7 @@ _CAPTIONS = {
         "curves, the more a tree can gain from frequencies.",
     ),
 }
+PLOTS = tuple(_CAPTIONS)
 _COLUMNS = (
     ("P@1 (%)", "P@1", 1, 2),
     ("P@3 (%)", "P@3", 1, 2),

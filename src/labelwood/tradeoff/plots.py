@@ -58,8 +58,14 @@ def _svg(make: Callable[[], Figure], name: str) -> str:
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(make()).print_svg(out, metadata=metadata)
-    svg = out.getvalue()
-    return re.sub(r"^.*?(?=<svg )", "", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", _shortened, svg)
+
+
+def _shortened(tag: re.Match[str]) -> str:
+    """A tag without turns by nothing and without digits that nobody can see."""
+    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", tag[0])
+    return re.sub(r"(\.\d\d)\d+", r"\1", text)
 
 
 def trade_off(points: Sequence[Point], cost: str, words: str) -> Figure:

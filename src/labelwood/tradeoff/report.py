@@ -9,7 +9,7 @@ from typing import Any
 
 from labelwood.data.write import text_output
 from labelwood.errors import LabelwoodError
-from labelwood.tradeoff.page import page
+from labelwood.tradeoff.page import PLOTS, page
 
 
 def check_plots() -> None:
@@ -35,6 +35,8 @@ def write_report(folder: Path, summary: Mapping[str, Any], *, plots: bool = True
         ['tradeoff.json', 'tradeoff.csv', 'report.html']
     """
     drawn: dict[str, str] = {}
+    for name in PLOTS:  # of other figures, if they are not drawn again
+        (folder / name).unlink(missing_ok=True)
     if plots:
         from labelwood.tradeoff.plots import draw
 

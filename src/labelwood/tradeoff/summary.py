@@ -134,9 +134,12 @@ def _same_words(chosen: Point, reference: Point) -> str:
         return f"Same precision, least latency: {_words(chosen)}; no other λ answers sooner and is as precise."
     saved = 1 - chosen.mean["p50_ms"] / reference.mean["p50_ms"]
     change = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'}"
+    noise = max(point.spread["p50_ms"] for point in (chosen, reference))
+    close = abs(chosen.mean["p50_ms"] - reference.mean["p50_ms"]) <= noise
     return (
         f"Same precision, least latency: {_words(chosen)}, {change} than λ = {lam_text(reference.lam)} "
-        f"(P@1 {reference.mean['P@1']:.2f}, p50 {reference.mean['p50_ms']:.4f} ms)."
+        f"(P@1 {reference.mean['P@1']:.2f}, p50 {reference.mean['p50_ms']:.4f} ms)"
+        f"{', which is no more than seeds differ by' if close else ''}."
     )
 
 

@@ -130,7 +130,7 @@ def _train(folder: ReportFolder, runs: Sequence[Run], parts: Mapping[str, Any], 
         elif matrix is not None:
             np.save(folder.work / "filters.npy", matrix)
     answers = workers.finished(folder, missing, jobs)
-    with _bar("training", len(missing), " runs", progress) as bar, closing(answers):  # which ends the processes
+    with _bar("training", len(missing), "run", progress) as bar, closing(answers):  # which ends the processes
         for run, figures in answers:
             folder.keep(run, {**figures, "latency": None})
             bar.update()
@@ -152,7 +152,7 @@ def _time(folder: ReportFolder, runs: Sequence[Run], X: Any, how: Mapping[str, i
     if not known:
         return
     models = [load(folder.model(run), verify=False) for run, _ in known]
-    with _bar("latency", len(models) * how["rounds"], " turns", progress) as bar:
+    with _bar("latency", len(models) * how["rounds"], "turn", progress) as bar:
         rows = X.to_scipy() if isinstance(X, Sparse) else X
         found = latency.measure(models, rows, **how, on_model=bar.update)
     for (run, facts), times in zip(known, found, strict=True):
@@ -212,6 +212,4 @@ def _bar(what: str, total: int, unit: str, progress: bool) -> Any:
     from tqdm import tqdm
 
     # The mean speed since the start tells the time left; that of the last run would jump with every λ.
-    return tqdm(
-        desc=what, total=total, unit=unit, smoothing=0, leave=False, disable=None if progress else True, delay=0.5
-    )
+    return tqdm(desc=what, total=total, unit=unit, smoothing=0, leave=False, disable=None if progress else True)
