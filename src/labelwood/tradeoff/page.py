@@ -92,7 +92,8 @@ def page(summary: Mapping[str, Any], plots: Mapping[str, str]) -> str:
         f"{data['features']:,} features, measured on {data['held_out_rows']:,} rows that were held out. λ runs from 0, "
         "balanced clustering, to 2, a Fano code, which puts frequent labels near the root.</p>\n"
         + figures
-        + "<h2>All figures</h2>\n<p>Means over seeds, and in brackets the highest less the lowest. Nodes and "
+        + "<h2>All figures</h2>\n<p>Means over seeds, and in brackets the highest less the lowest. Seeds change "
+        "the training and not the rows, so chance in which rows were held out is not in it. Nodes and "
         "leaves opened, children and labels scored and weights met are counts a row.</p>\n"
         + f'<div class="wide">{_table(points, marked)}</div>\n</body>\n</html>\n'
     )
