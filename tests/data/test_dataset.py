@@ -131,3 +131,30 @@ def test_descriptions_count_what_is_there():
         "labels_per_row": 1.0,
         "rows_without_labels": 1,
     }
+
+
+def test_taken_rows_bring_all_their_parts():
+    data = Dataset(
+        texts=strings(["a", "b", "c"]),
+        sparse=sparse.csr_array(np.diag([1.0, 2.0, 3.0])),
+        dense=np.array([[1], [2], [3]], np.float32),
+        Y=sparse.csr_array(np.eye(3)),
+        labels=LabelIndex(["x", "y", "z"]),
+        ids=strings(["1", "2", "3"]),
+        filters=np.array([[0, 1], [2, 0], [2, 1]]),
+    )
+    taken = data.take([2, 1])
+    assert taken.texts.to_pylist() == ["c", "b"]
+    assert taken.ids.to_pylist() == ["3", "2"]
+    assert taken.sparse.toarray().tolist() == [[0, 0, 3], [0, 2, 0]]
+    assert taken.dense.tolist() == [[3], [2]]
+    assert taken.Y.toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert list(taken.labels) == ["x", "y", "z"]
+    assert taken.filters.tolist() == [[0, 0], [0, 1]]
+    assert len(data) == 3
+
+
+def test_rows_in_groups_are_not_taken_apart():
+    groups = Groups(np.array([0, 0]), from_names([["x"]], LabelIndex()))
+    with pytest.raises(LabelwoodError, match="labels are the group's"):
+        Dataset(texts=strings(["a", "b"]), groups=groups, labels=LabelIndex(["x"])).take([0])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
+import os
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from labelwood.tradeoff import latency, sweep, workers
 from labelwood.tradeoff.grid import Run
 from labelwood.tradeoff.worker import classifier
 
-QUICK = {"seeds": 1, "jobs": 2, "latency_rows": 20, "latency_rounds": 2}
+QUICK = {"seeds": 1, "jobs": 1, "latency_rows": 20, "latency_rounds": 2}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def files(folder):
 
 
 def test_json_csv_and_runs_agree_and_the_work_folder_goes(rows, tmp_path):
-    found = sweep(*rows, tmp_path / "r", lams=[0, 2], **{**QUICK, "seeds": 2})
+    found = sweep(*rows, tmp_path / "r", lams=[0, 2], **{**QUICK, "seeds": 2, "jobs": 2})
     saved = json.loads((tmp_path / "r/tradeoff.json").read_text())
     assert saved["points"] == found["points"]
     with (tmp_path / "r/tradeoff.csv").open() as table:
@@ -147,7 +149,7 @@ def test_filters_drop_answers(rows, tmp_path):
 def test_an_error_in_a_worker_is_told_and_finished_runs_stay(rows, tmp_path):
     variants = {"good": {}, "bad": {"tree_options": {"rule": "nonsense"}}}
     with pytest.raises(LabelwoodError, match="rule must be marginal"):
-        sweep(*rows, tmp_path / "r", lams=[1], variants=variants, **{**QUICK, "jobs": 1})
+        sweep(*rows, tmp_path / "r", lams=[1], variants=variants, **QUICK)
     assert [name.partition("-")[0] for name in files(tmp_path / "r")] == ["good"]
 
 
@@ -181,3 +183,15 @@ def test_a_folder_of_other_things_is_left_alone(rows, tmp_path):
     with pytest.raises(InputError, match="neither empty nor a report"):
         sweep(*rows, tmp_path, lams=[0], restart=True, **QUICK)
     assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_one_sweep_at_a_time_has_a_folder(rows, tmp_path):
+    sweep(*rows, tmp_path, lams=[0], **QUICK)
+    held = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(InputError, match="in use by another sweep"):
+            sweep(*rows, tmp_path, lams=[0], **QUICK)
+    finally:
+        os.close(held)
+    assert sweep(*rows, tmp_path, lams=[0], **QUICK)["trained"] == 0

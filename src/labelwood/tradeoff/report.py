@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def check_plots() -> None:
         )
 
 
-def write_report(folder: Path, summary: Mapping[str, Any], *, plots: bool = True) -> list[str]:
+def write_report(report: str | PathLike[str], summary: Mapping[str, Any], *, plots: bool = True) -> list[str]:
     """Writes the plots and the page of what `sweep` found, and returns the names of the report's files.
 
     Example:
@@ -34,13 +35,14 @@ def write_report(folder: Path, summary: Mapping[str, Any], *, plots: bool = True
         >>> write_report(folder, sweep(X, X, X, X, folder, lams=[1], seeds=1, jobs=1), plots=False)
         ['tradeoff.json', 'tradeoff.csv', 'report.html']
     """
+    folder = Path(report)
     drawn: dict[str, str] = {}
-    for name in PLOTS:  # of other figures, if they are not drawn again
-        (folder / name).unlink(missing_ok=True)
     if plots:
         from labelwood.tradeoff.plots import draw
 
         drawn = draw(summary)
+    for name in set(PLOTS) - set(drawn):  # which may show other figures
+        (folder / name).unlink(missing_ok=True)
     for name, text in {**drawn, "report.html": page(summary, drawn)}.items():
         with text_output(folder / name) as out:
             out.write(text)
