@@ -43,7 +43,7 @@ def test_json_csv_and_runs_agree_and_the_work_folder_goes(rows, tmp_path):
     for line, point in zip(lines, saved["points"], strict=True):
         figures = [run["figures"] for run in saved["runs"] if run["lam"] == point["lam"]]
         assert len(figures) == point["seeds"] == 2
-        for name in ("P@1", "depth@5", "p50_ms", "weights", "model_bytes"):
+        for name in ("P@1", "depth@5", "p50_ms", "search_nodes", "model_bytes"):
             assert float(line[name]) == pytest.approx(np.mean([run[name] for run in figures]))
             assert float(line[f"{name}_spread"]) == pytest.approx(np.ptp([run[name] for run in figures]))
     assert not (tmp_path / "r/work").exists()

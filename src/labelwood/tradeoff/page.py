@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from labelwood.tradeoff.summary import Point, lam_text
+from labelwood.tradeoff.summary import SEARCH, Point, lam_text
 
 # The plots' colours of ink and paper, which become the page's own.
 _INK, _PAPER = "#24292f", "#fffffe"
@@ -41,11 +41,7 @@ _COLUMNS = (
     ("depth@5", "depth@5", 1, 2),
     ("p50 (ms)", "p50_ms", 1, 4),
     ("p99 (ms)", "p99_ms", 1, 4),
-    ("nodes", "nodes", 1, 1),
-    ("leaves", "leaves", 1, 1),
-    ("children", "children", 1, 1),
-    ("labels", "labels", 1, 1),
-    ("weights", "weights", 1, 0),
+    *((name.removeprefix("search_"), name, 1, 1) for name in SEARCH),
     ("model (MB)", "model_bytes", 1e-6, 2),
     ("training (CPU s)", "train_cpu_s", 1, 2),
 )
@@ -93,8 +89,8 @@ def page(summary: Mapping[str, Any], plots: Mapping[str, str]) -> str:
         "balanced clustering, to 2, a Fano code, which puts frequent labels near the root.</p>\n"
         + figures
         + "<h2>All figures</h2>\n<p>Means over seeds, and in brackets the highest less the lowest. Seeds change "
-        "the training and not the rows, so chance in which rows were held out is not in it. Nodes and "
-        "leaves opened, children and labels scored and weights met are counts a row.</p>\n"
+        "the training and not the rows, so chance in which rows were held out is not in it. Nodes and leaves "
+        "opened, children and labels scored and bytes of weights met are those of a search, mean over rows.</p>\n"
         + f'<div class="wide">{_table(points, marked)}</div>\n</body>\n</html>\n'
     )
 

@@ -12,11 +12,14 @@ import numpy as np
 
 from labelwood.data.write import text_output
 from labelwood.errors import ParameterError
+from labelwood.search.tree import Looks
 
 TOLERANCE = 0.1  # points of P@1 that count as the same precision
+SEARCH = tuple(f"search_{name}" for name in Looks._fields)  # what `TreeClassifier.search_costs` counts
 FIGURES = (
     *("P@1", "P@3", "P@5", "depth@1", "depth@3", "depth@5", "p50_ms", "p99_ms"),
-    *("nodes", "leaves", "children", "labels", "weights", "model_bytes", "train_cpu_s"),
+    *SEARCH,
+    *("model_bytes", "train_cpu_s"),
 )
 
 

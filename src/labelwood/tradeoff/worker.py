@@ -58,7 +58,8 @@ def measured(model: TreeClassifier, X: Any, Y: Any, filters: NDArray[np.int64] |
     answers = top if filters is None else apply_filter(top, filters)
     depths = [expected_depth(trained.tree, answers, KS) for trained in model.trees_]
     mean_depths = {name: float(np.mean([depth[name] for depth in depths])) for name in depths[0]}
-    return {**precision, **mean_depths, **model.search_costs(X, k=max(KS))}
+    costs = {f"search_{name}": cost for name, cost in model.search_costs(X, k=max(KS)).items()}
+    return {**precision, **mean_depths, **costs}
 
 
 def shape_of(trees: list[LabelTree], frequencies: NDArray[np.int64]) -> dict[str, list[float]]:
