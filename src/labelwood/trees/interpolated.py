@@ -49,7 +49,8 @@ def interpolated(
         arity: Children of a node: the heaviest part that is no leaf is split again until there are so many.
         max_leaf: A node with so many labels or fewer is a leaf.
 
-    Labels in another order give the same tree, and so does any number of threads.
+    Labels in another order give the same tree, and so does any number of threads; but of labels that cover the same
+    rows, the greedy rule takes the first.
 
     Example:
         >>> vectors, Y = np.eye(4), np.repeat(np.eye(4), [8, 4, 2, 2], axis=0)
