@@ -271,12 +271,23 @@ class TreeModel {
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, int n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
-    const SearchOptions options{.k = k, .beam = beam, .transform = static_cast<Transform>(transform), .path_weight = path_weight,
-                                .unit_rows = unit_rows, .allowed = {}};
+    const SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, true);
     return to_numpy(without_gil([&] { return labelwood::slacks(model_, X, options, n_threads); }));
   }
 
+  NewArray<double> seconds(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                           int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) const {
+    const CsrView X = rows(indptr, indices, values, n_cols, k);
+    const SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, best_first);
+    return to_numpy(without_gil([&] { return labelwood::seconds(model_, X, options); }));
+  }
+
  private:
+  static SearchOptions exact(int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) {
+    return {.k = k, .beam = beam, .transform = static_cast<Transform>(transform), .path_weight = path_weight,
+            .best_first = best_first, .unit_rows = unit_rows, .allowed = {}};
+  }
+
   CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k) const {
     if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
     return csr_view(indptr, indices, values, n_cols);
@@ -625,6 +636,7 @@ NB_MODULE(_native, m) {
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
+      .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 

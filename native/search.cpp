@@ -1,10 +1,12 @@
 #include "search.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "parallel.h"
@@ -308,6 +310,19 @@ Buffer<float> slacks(const SearchTree& model, const CsrView& X, const SearchOpti
   each_row(model, X, options, n_threads, [&](int64_t row, RowSearch& found) {
     out[row] = found.slack();
     found.best().clear();
+  });
+  return out;
+}
+
+Buffer<double> seconds(const SearchTree& model, const CsrView& X, const SearchOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  Buffer<double> out(X.n_rows());
+  Clock::time_point last = Clock::now();
+  each_row(model, X, options, 1, [&](int64_t row, RowSearch& found) {
+    found.best().sorted();
+    found.best().clear();
+    const Clock::time_point now = Clock::now();
+    out[row] = std::chrono::duration<double>(now - std::exchange(last, now)).count();
   });
   return out;
 }

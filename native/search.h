@@ -47,6 +47,9 @@ struct SearchCounts {
 // A label's score is its transformed score in the leaf times those on the way there, to the power of the path's weight.
 Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts);
 
+// Seconds that each row's search takes, one after another on the calling thread.
+Buffer<double> seconds(const SearchTree& model, const CsrView& X, const SearchOptions& options);
+
 // For each row the largest slack that leaves its answers as they are; infinite where any does.
 Buffer<float> slacks(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads);
 

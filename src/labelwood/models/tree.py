@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
@@ -231,7 +232,6 @@ class TreeClassifier(Model):
         before; so are all after the next `fit`.
 
         Example:
-            >>> import numpy as np
             >>> X = np.eye(8).repeat(50, axis=0)
             >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(X, X).calibrate(X, k=1)
             >>> model.predict_topk(np.eye(8), k=1).ids.ravel().tolist()
@@ -250,7 +250,6 @@ class TreeClassifier(Model):
         """What the search looks at, a row: nodes and leaves opened, children and labels scored, bytes of weights met.
 
         Example:
-            >>> import numpy as np
             >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
             >>> costs = model.search_costs(np.eye(4), k=1)
             >>> costs["nodes"], costs["leaves"], costs["children"], costs["labels"]
@@ -259,6 +258,21 @@ class TreeClassifier(Model):
         rows, k = self._checked(X), min(check_k(k), self.n_labels_)
         found = [looks for _, looks in self._search(rows, k, NO_LIMITS, thread_count(self.n_threads))]
         return {name: sum(getattr(looks, name) for looks in found) / max(rows.n_rows, 1) for name in Looks._fields}
+
+    def search_seconds(self, X: Any, k: int = 5, *, best_first: bool = True) -> NDArray[np.float64]:
+        """How long the search of each row takes in native code, one row after another on one thread.
+
+        `best_first` off searches level by level instead, for comparison; the answers are the same.
+
+        Example:
+            >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(np.eye(4), np.eye(4))
+            >>> model.search_seconds(np.eye(4), k=1).shape
+            (4,)
+        """
+        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        times = [tree.seconds(rows, self._width(k), best_first=best_first, **self._how()) for tree in self.trees_]
+        total: NDArray[np.float64] = np.sum(times, axis=0)
+        return total
 
     def _checked(self, X: Any) -> Sparse:
         features = self.check_features(X)

@@ -121,6 +121,22 @@ class TrainedTree:
         found: Floats = self._native.slacks(*rows, k, beam or 0, LINKS[link], path_weight, unit_rows, n_threads)
         return found
 
+    def seconds(
+        self,
+        rows: Sparse,
+        k: int,
+        *,
+        beam: int | None,
+        link: str,
+        path_weight: float,
+        unit_rows: bool,
+        best_first: bool = True,
+    ) -> NDArray[np.float64]:
+        """How long the search of each row takes, one after another: what it costs without what Python adds."""
+        how = (k, beam or 0, LINKS[link], path_weight, unit_rows, best_first)
+        found: NDArray[np.float64] = self._native.seconds(*rows, *how)
+        return found
+
     def block(self, node: int) -> tuple[Any, NDArray[np.float32]]:
         """The weights (features × siblings, sparse) and biases of a node's classifiers.
 
