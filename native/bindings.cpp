@@ -268,6 +268,29 @@ class TreeModel {
     return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
   }
 
+  // A single row as scipy has it, if it can be searched as it is; else None. What Python would do for many rows at once
+  // would take longer here than the search.
+  nb::object one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols, int64_t k, int64_t beam, int transform,
+                     float path_weight, bool unit_rows, float slack) const {
+    Array<int32_t> ends, features;
+    Array<float> x;
+    if (!nb::try_cast(indptr, ends, false) || !nb::try_cast(indices, features, false) || !nb::try_cast(values, x, false)) return nb::none();
+    const int64_t row[2] = {0, static_cast<int64_t>(features.size())};
+    if (n_cols != model_.blocks.n_features || ends.size() != 2 || ends(0) != 0 || ends(1) != row[1] || x.size() != features.size()) return nb::none();
+    const CsrView X{row, view(features), view(x), n_cols};
+    int32_t last = -1;
+    bool sound = true;
+    for (int64_t i = 0; i < row[1]; ++i) {
+      sound = sound & (X.indices[i] > last) & std::isfinite(X.values[i]);
+      last = X.indices[i];
+    }
+    if (!sound || last >= n_cols) return nb::none();
+    SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, true);
+    options.slack = slack;
+    SearchCounts counts;
+    return to_numpy(without_gil([&] { return search(model_, X, options, 1, counts); }));
+  }
+
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, int n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
@@ -636,6 +659,7 @@ NB_MODULE(_native, m) {
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
+      .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");

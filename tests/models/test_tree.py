@@ -309,3 +309,33 @@ def test_too_few_rows_cannot_calibrate():
         lw.TreeClassifier().fit(X, Y).calibrate(X, loss=0.01)
     with pytest.raises(ParameterError, match="between 0 and 1"):
         lw.TreeClassifier().fit(X, Y).calibrate(X, loss=1.5)
+
+
+def test_a_single_row_has_the_answers_it_has_among_many():
+    X, Y = generated(n_rows=300, n_features=60, n_labels=40)
+    model = lw.TreeClassifier(max_leaf=5).fit(X, Y)
+    many = model.predict_topk(X, 4)
+    for kind in (sparse.csr_array, sparse.csr_matrix):
+        for row in range(100):
+            one = model.predict_topk(kind(X[row : row + 1]), 4)
+            assert np.array_equal(one.ids[0], many.ids[row])
+            assert np.array_equal(one.scores[0], many.scores[row])
+
+
+def test_a_single_row_that_needs_more_care_gets_it():
+    X, Y = generated(n_rows=300, n_features=60, n_labels=40)
+    model = lw.TreeClassifier(max_leaf=5).fit(X, Y)
+    row = X[:1]
+    expected = model.predict_topk(X, 4).ids[0]
+    backwards = sparse.csr_array((row.data[::-1], row.indices[::-1], row.indptr), shape=row.shape)
+    for same in (row.astype(np.float64), row.tocsc(), backwards, row.toarray()):
+        assert np.array_equal(model.predict_topk(same, 4).ids[0], expected)
+    assert model.predict_topk(row, 50).k == 50
+    assert expected[0] not in model.predict_topk(row, 4, exclude=expected[:1]).ids
+    with pytest.raises(LabelwoodError, match="59 features"):
+        model.predict_topk(row[:, :59], 4)
+    with pytest.raises(LabelwoodError, match="NaN"):
+        model.predict_topk(sparse.csr_array((row.data * np.nan, row.indices, row.indptr), shape=row.shape), 4)
+    for k in (0, True, 2.5):
+        with pytest.raises(ParameterError, match="k must be"):
+            model.predict_topk(row, k)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
+from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
@@ -203,6 +204,30 @@ class TreeClassifier(Model):
         arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
         return [BUILDERS[self.tree](vectors, arity=arity, seed=seed, **shared) for seed in seeds]
 
+    def predict_topk(
+        self, X: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+    ) -> TopK:
+        """The `k` best labels of each row, best first; see `Model.predict_topk`.
+
+        Example:
+            >>> TreeClassifier().fit(np.eye(3), np.eye(3)).predict_topk(np.eye(3)[:1], k=1).ids.tolist()
+            [[0]]
+        """
+        if include is None and exclude is None and min_score is None:
+            top = self._one_row(X, k)
+            if top is not None:
+                return top
+        return super().predict_topk(X, k, include=include, exclude=exclude, min_score=min_score)
+
+    def _one_row(self, X: Any, k: Any) -> TopK | None:
+        """A single sparse row's answers by the shortest way; None where that does not lead there."""
+        trees: Sequence[TrainedTree] = getattr(self, "trees_", ())
+        if len(trees) != 1 or not sparse.issparse(X) or X.format != "csr" or X.shape[0] != 1:
+            return None
+        if type(k) is not int or not 1 <= k <= self.n_labels_:
+            return None
+        return trees[0].one_row(X, k, slack=self._slacks(k, NO_LIMITS)[0], **self._how())
+
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         threads = thread_count(self.n_threads)
         answers = [top for top, _ in self._search(X, k, limits, threads)]
@@ -211,10 +236,13 @@ class TreeClassifier(Model):
     def _search(self, X: Features, k: int, limits: Limits, threads: int) -> Iterator[tuple[TopK, Looks]]:
         """Each tree's answers; more than k where there are several trees."""
         rows = X if isinstance(X, Sparse) else from_dense(X)
-        calibrated = self.slacks_ is not None and self.slacks_.k == k and limits is NO_LIMITS
-        slacks = self.slacks_.of_tree if self.slacks_ is not None and calibrated else [0.0] * self.n_trees
-        for tree, slack in zip(self.trees_, slacks, strict=True):
+        for tree, slack in zip(self.trees_, self._slacks(k, limits), strict=True):
             yield tree.topk(rows, self._width(k), limits=limits, slack=slack, n_threads=threads, **self._how())
+
+    def _slacks(self, k: int, limits: Limits) -> Sequence[float]:
+        """How early the search of each tree may end: as calibrated, if this is what was."""
+        found = self.slacks_
+        return found.of_tree if found is not None and found.k == k and limits is NO_LIMITS else [0.0] * self.n_trees
 
     def _how(self) -> dict[str, Any]:
         path_weight = self.path_weight or (1.0 if self.negatives == "tree" else _TRUSTING)

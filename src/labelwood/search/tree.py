@@ -114,6 +114,14 @@ class TrainedTree:
         ids, scores, looks = self._native.topk(*rows, *how)
         return TopK(ids, scores), Looks(*looks)
 
+    def one_row(
+        self, row: Any, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, slack: float
+    ) -> TopK | None:
+        """The same for a single row of scipy's, without what pays only for many; None if it needs more care."""
+        how = (k, beam or 0, LINKS[link], path_weight, unit_rows, slack)
+        found = self._native.one_row(row.indptr, row.indices, row.data, row.shape[1], *how)
+        return None if found is None else TopK(*found)
+
     def slacks(
         self, rows: Sparse, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, n_threads: int
     ) -> Floats:
