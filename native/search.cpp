@@ -73,7 +73,7 @@ float log_transformed(float score, Transform transform) {
 
 // A score whose transform's logarithm is at most `log_value`: siblings below it need no transform to be left out.
 float lowest_with(float log_value, Transform transform) {
-  constexpr float kMargin = 1e-3f;  // for rounding
+  constexpr float kMargin = 1e-3f;  // for the rounding of what follows
   if (!(log_value < 0)) return -kInfinity;
   if (transform == Transform::kSigmoid) return -std::log(std::expm1(-log_value)) - kMargin * (1 - log_value);
   return 1 - std::cbrt(-log_value) * (1 + kMargin) - kMargin;
@@ -225,7 +225,9 @@ class RowSearch {
   // The siblings whose score may be `needed` or more.
   template <class Visit>
   void each_above(float needed, const Candidate& parent, float weight, Visit visit) {
-    const float lowest = lowest_with((needed - parent.score) / weight, o_.transform);
+    // Scores that are a few last bits lower may be rounded to the same.
+    const float rounding = 4 * std::numeric_limits<float>::epsilon() * (std::abs(needed) + std::abs(parent.score));
+    const float lowest = lowest_with((needed - rounding - parent.score) / weight, o_.transform);
     for (size_t i = 0; i < sums_.size(); ++i)
       if (!(sums_[i] < lowest))
         visit(static_cast<int32_t>(i), parent.score + weight * log_transformed(sums_[i], o_.transform));

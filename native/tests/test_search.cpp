@@ -18,8 +18,10 @@ struct RandomModel {
   std::vector<int64_t> label_ptr{0};
   Blocks blocks;
   int32_t n_labels;
+  float offset;  // of all biases: far below, scores differ by their last bits only
 
-  explicit RandomModel(Random& random) : n_labels(1 + static_cast<int32_t>(random.below(40))) {
+  explicit RandomModel(Random& random)
+      : n_labels(1 + static_cast<int32_t>(random.below(40))), offset(random.below(4) == 0 ? -20.0f : 0.0f) {
     grow(random);
     for (int32_t node = 0; node < view().n_nodes(); ++node) add_block(view().n_siblings(node), random);
   }
@@ -55,10 +57,10 @@ struct RandomModel {
         if (random.below(4) == 0) {
           entries.features.push_back(feature);
           entries.columns.push_back(static_cast<uint8_t>(sibling));
-          entries.values.push_back(kWeights[random.below(3)]);
+          entries.values.push_back(kWeights[random.below(3)] * (random.below(8) == 0 ? 1e-6f : 1.0f));
         }
     std::vector<float> biases;
-    for (int32_t i = 0; i < n_siblings; ++i) biases.push_back(0.5f * static_cast<float>(random.below(3)) - 0.5f);
+    for (int32_t i = 0; i < n_siblings; ++i) biases.push_back(offset + 0.5f * static_cast<float>(random.below(3)) - 0.5f);
     pack({&entries, 1}, biases, kFeatures, blocks);
   }
 };
