@@ -1,0 +1,170 @@
+"""The figures of the parts as SVG."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import matplotlib
+import numpy as np
+from datasets import NAMES
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from precision import VARIANTS
+
+from labelwood.tradeoff.placing import Spot, place
+from labelwood.tradeoff.plots import FAINT, INK, PAPER
+from labelwood.tradeoff.summary import lam_text
+
+# Okabe and Ito's, which people who see colours differently can tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+LABEL = 7.5
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "interpolated trees",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.color": FAINT,
+    "legend.frameon": False,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER),
+}
+
+
+def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
+    """The pictures of a part by the names of their files; arity and bounds have tables only."""
+    with matplotlib.rc_context(STYLE):
+        if part == "imbalance":
+            return {"interpolated-imbalance.svg": svg(imbalance(found))}
+        if part == "timing":
+            return {"interpolated-time.svg": svg(timing(found))}
+        if part == "precision":
+            return {f"interpolated-{name}.svg": svg(precision(name, result)) for name, result in found.items()}
+    return {}
+
+
+def svg(figure: Figure) -> str:
+    """The figure's text: the same bytes each time, and no digits that nobody can see."""
+    out = io.StringIO()
+    FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
+
+
+def imbalance(found: Mapping[str, Any]) -> Figure:
+    """Figures 1 and 6: a panel for each kind of cover and a line for each dataset."""
+    words = {"any": "any of its labels", "three": "three of its labels (all, if fewer)", "all": "all of its labels"}
+    figure = Figure(figsize=(11, 3.9), layout="constrained")
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (mode, title) in zip(panels, words.items(), strict=True):
+        for number, (name, curves) in enumerate(found.items()):
+            curve = curves[mode]
+            colour = COLOURS[number]
+            axes.plot(curve["labels"], curve["rows"], color=colour, linewidth=1.6, label=NAMES[name])
+            axes.plot([curve["labels_for_half"]], [50], MARKERS[number], color=colour, markersize=5)
+        axes.axhline(50, color=FAINT, linewidth=0.8, linestyle=":")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:g} %")
+        axes.set_title(f"covered by {title}")
+        axes.set_xlabel("share of labels, most frequent first")
+    panels[0].yaxis.set_major_formatter(lambda share, _: f"{share:g} %")
+    panels[0].set_ylabel("share of rows covered")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+    return figure
+
+
+def precision(name: str, result: Mapping[str, Any]) -> Figure:
+    """Figure 3 of one dataset: precision against expected depth, with λ at the points of the first curve."""
+    figure = Figure(figsize=(11, 4.0), layout="constrained")
+    panels = figure.subplots(1, 3)
+    for k, axes in zip((1, 3, 5), panels, strict=True):
+        for number, (variant, x, y, _) in enumerate(_curves(result["points"], f"depth@{k}", f"P@{k}")):
+            axes.plot(x, y, marker=MARKERS[number], color=COLOURS[number], linewidth=1.2, markersize=4, label=variant)
+        axes.set_xlabel(f"expected depth@{k} (levels)")
+        axes.set_ylabel(f"P@{k} (%)")
+        axes.margins(0.1, 0.12)
+    seeds = result["points"][0]["seeds"]
+    handles, names = panels[0].get_legend_handles_labels()
+    title = f"{NAMES[name]}, λ from 0 to 2, mean of {seeds} seeds" if seeds > 1 else f"{NAMES[name]}, λ from 0 to 2"
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), title=title)
+    _settle(figure)
+    for k, axes in zip((1, 3, 5), panels, strict=True):
+        _write_lams(axes, _curves(result["points"], f"depth@{k}", f"P@{k}"), labelled=list(VARIANTS)[:1])
+    return figure
+
+
+def timing(found: Mapping[str, Any]) -> Figure:
+    """Precision against the time of a search, a panel for each dataset and a line for each size of leaves."""
+    figure = Figure(figsize=(3.4 * max(len(found), 2), 3.8), layout="constrained")
+    panels = figure.subplots(1, len(found), squeeze=False)[0]
+    for axes, (name, points) in zip(panels, found.items(), strict=True):
+        for number, (variant, x, y, _) in enumerate(_curves(points, "search_k1_us", "P@1")):
+            axes.plot(x, y, marker=MARKERS[number], color=COLOURS[number], linewidth=1.2, markersize=4, label=variant)
+        axes.set_title(NAMES[name])
+        axes.set_xlabel("search for one label, p50 (µs)")
+        axes.margins(0.14, 0.14)
+    panels[0].set_ylabel("P@1 (%)")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), title="λ at the points")
+    _settle(figure)
+    for axes, points in zip(panels, found.values(), strict=True):
+        curves = _curves(points, "search_k1_us", "P@1")
+        _write_lams(axes, curves, labelled=[variant for variant, *_ in curves])
+    return figure
+
+
+Curve = tuple[str, list[float], list[float], list[float]]
+
+
+def _curves(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str) -> list[Curve]:
+    """Of each variant its name, x, y and λ, by ascending λ."""
+    found: list[Curve] = []
+    for variant in dict.fromkeys(point["variant"] for point in points):
+        own = sorted((point for point in points if point["variant"] == variant), key=lambda point: point["lam"])
+        x, y = ([point["mean"][name] for point in own] for name in (x_name, y_name))
+        found.append((variant, x, y, [point["lam"] for point in own]))
+    return found
+
+
+def _settle(figure: Figure) -> None:
+    """Fixes the layout, which the places of labels depend on."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
+def _write_lams(axes: Any, curves: Sequence[Curve], labelled: Sequence[str]) -> None:
+    """The λ's of the labelled curves beside their points, off the lines of all."""
+
+    def spot(x: float, y: float) -> Spot:
+        across, up = axes.transData.transform((x, y)) * 72 / axes.figure.dpi
+        return float(across), float(up)
+
+    lines = [pair for _, x, y, _ in curves for pair in pairwise(spot(*at) for at in zip(x, y, strict=True))]
+    marked = [(x[i], y[i], lam_text(lams[i])) for name, x, y, lams in curves if name in labelled for i in range(len(x))]
+    spots = [spot(x, y) for x, y, _ in marked]
+    sizes = [(0.64 * LABEL * len(text), 1.15 * LABEL) for *_, text in marked]
+    inside = (*spot(axes.get_xlim()[0], axes.get_ylim()[0]), *spot(axes.get_xlim()[1], axes.get_ylim()[1]))
+    for (x, y, text), at, middle in zip(marked, spots, place(spots, sizes, inside, lines), strict=True):
+        axes.annotate(
+            text,
+            xy=(x, y),
+            xytext=np.subtract(middle, at),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=LABEL,
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 2},
+            zorder=4,
+        )

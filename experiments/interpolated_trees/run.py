@@ -1,0 +1,110 @@
+"""What λ of interpolated label trees does to precision, depth and time, on real data and generated ones.
+
+Usage: python experiments/interpolated_trees/run.py DATA_FOLDER -o OUT [--sets wordnet,debian_deps] [--parts precision]
+
+DATA_FOLDER holds a folder for each dataset; one that is called "generated" is made in OUT if it is not there. Parts are
+run one after another, those that measure time with nothing beside them. OUT gets for each part a file of JSON, one of
+tables and its pictures. Run again, it does only what is missing; sets and parts may be added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import arity
+import bounded
+import datasets
+import imbalance
+import pictures
+import precision
+import tables
+import timing
+from datasets import Rows
+
+from labelwood.tradeoff.folder import write_json
+
+Part = Callable[[str, Rows, Path, argparse.Namespace], Any]
+
+PARTS: dict[str, Part] = {
+    "imbalance": lambda _name, rows, _folder, _options: imbalance.measure(rows),
+    "precision": lambda name, rows, folder, o: precision.measure(name, rows, folder, o.scales, o.seeds, o.jobs),
+    "timing": lambda name, rows, folder, o: timing.measure(name, rows, folder, o.timing_seeds, o.jobs, o.rounds),
+    "arity": lambda _, rows, folder, o: arity.measure(rows, folder, min(o.timing_seeds, arity.SEEDS), o.jobs, o.rounds),
+    "bounded": lambda _name, rows, _folder, o: bounded.measure(rows, o.rounds),
+}
+SETS = {"timing": timing.SETS, "arity": arity.SETS, "bounded": bounded.SETS}  # the other parts take all
+
+
+def main() -> None:
+    """Measures what is asked for and missing, and writes down all there is."""
+    options = parse()
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name in options.sets:
+        parts = [part for part in options.parts if name in SETS.get(part, datasets.NAMES)]
+        if not parts:
+            continue
+        rows = datasets.read(name, options.data, options.output, options.generated_labels)
+        for part in parts:
+            print(f"{name}: {part}", flush=True)
+            found = PARTS[part](name, rows, options.output / "reports" / f"{part}-{name}", options)
+            write_json(options.output / f"{part}.json", in_order({**known(options.output, part), name: found}))
+    for part in PARTS:
+        found = known(options.output, part)
+        if found:
+            (options.output / f"{part}.md").write_text(getattr(tables, part)(found), "utf-8")
+            for file, svg in pictures.draw(part, found).items():
+                (options.output / file).write_text(svg, "utf-8")
+
+
+def known(output: Path, part: str) -> dict[str, Any]:
+    """What a part has found so far, by datasets."""
+    file = output / f"{part}.json"
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return found
+
+
+def in_order(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Datasets in the order of all tables."""
+    return {name: found[name] for name in datasets.NAMES if name in found}
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("-o", "--output", type=Path, required=True)
+    arguments.add_argument("--sets", type=some_of(datasets.NAMES), default=list(datasets.NAMES))
+    arguments.add_argument("--parts", type=some_of(PARTS), default=list(PARTS))
+    arguments.add_argument("--scales", type=numbers, default=precision.SCALES, help="λ′ of the part precision")
+    arguments.add_argument("--seeds", type=int, default=2, help="of the part precision")
+    arguments.add_argument("--timing-seeds", type=int, default=timing.SEEDS)
+    arguments.add_argument("--rounds", type=int, default=7, help="of timing")
+    arguments.add_argument("--jobs", type=int, default=2, help="trainings at a time")
+    arguments.add_argument("--generated-labels", type=int, default=131_072)
+    return arguments.parse_args()
+
+
+def some_of(names: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """Reads names with commas between them."""
+
+    def read(text: str) -> list[str]:
+        chosen = text.split(",")
+        for name in chosen:
+            if name not in names:
+                raise argparse.ArgumentTypeError(f"there is no {name!r}; there are: {', '.join(names)}")
+        return chosen
+
+    return read
+
+
+def numbers(text: str) -> list[float]:
+    """Reads numbers with commas between them."""
+    return [float(word) for word in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()

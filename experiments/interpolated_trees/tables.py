@@ -1,0 +1,168 @@
+"""What the parts found, as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from datasets import NAMES
+from precision import VARIANTS
+
+from labelwood.tradeoff.summary import TOLERANCE, lam_text
+
+# Shares of labels for half of the rows that the paper's Figures 1 and 6 give, in per cent.
+PAPERS_HALVES = {
+    "paper: Wiki-500K": {"any": "1"},
+    "paper: Amazon-670K": {"any": "3.6"},
+    "paper: AmazonCat-13K": {"any": "0.02", "three": "0.5", "all": "4.8"},
+}
+Found = Mapping[str, Any]
+
+
+def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *lines)) + "\n"
+
+
+def imbalance(found: Found) -> str:
+    """Shares of labels for half of the rows, beside the paper's."""
+    lines = [
+        [NAMES.get(name, name), *(f"{curves[mode]['labels_for_half']:.3g}" for mode in ("any", "three", "all"))]
+        for name, curves in found.items()
+    ]
+    lines += [
+        [name, *(halves.get(mode, "") for mode in ("any", "three", "all"))] for name, halves in PAPERS_HALVES.items()
+    ]
+    return table(["", "any label", "three labels", "all labels"], lines)
+
+
+def precision(found: Found) -> str:
+    """How far depth falls at the same precision, and then all points of each dataset."""
+    parts = [_least_depths(found)]
+    for name, result in found.items():
+        points = {(point["variant"], point["lam"]): point["mean"] for point in result["points"]}
+        seeds = result["points"][0]["seeds"]
+        header = ["λ", *(text for variant in VARIANTS for text in (f"{variant}: P@1 / 3 / 5", "depth@1 / 3 / 5"))]
+        lines = [
+            [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points[variant, lam]))]
+            for lam in sorted({lam for _, lam in points})
+        ]
+        parts.append(f"{NAMES.get(name, name)}, {_count(seeds, 'seed')}:\n\n{table(header, lines)}")
+    return "\n".join(parts)
+
+
+def _precision_cells(mean: Mapping[str, float]) -> list[str]:
+    return [
+        " / ".join(f"{mean[f'P@{k}']:.2f}" for k in (1, 3, 5)),
+        " / ".join(f"{mean[f'depth@{k}']:.1f}" for k in (1, 3, 5)),
+    ]
+
+
+def _least_depths(found: Found) -> str:
+    """Of each dataset and curve the λ with the least depth whose precision is that of λ = 0, or at most 0.1 less."""
+    lines = []
+    for name, result in found.items():
+        for k in (1, 3, 5):
+            cells = [least_depth([p for p in result["points"] if p["variant"] == variant], k) for variant in VARIANTS]
+            lines.append([NAMES.get(name, name), f"@{k}", *(_least_text(*cell) for cell in cells)])
+    header = ["", "", *VARIANTS]
+    return f"Least depth with a precision at most {TOLERANCE:g} below that of λ = 0:\n\n" + table(header, lines)
+
+
+def least_depth(points: Sequence[Mapping[str, Any]], k: int) -> tuple[float, float, float]:
+    """The λ, the change of depth@k in per cent and that of P@k in points."""
+    base = next(point["mean"] for point in points if point["lam"] == 0)
+    fine = [point for point in points if point["mean"][f"P@{k}"] >= base[f"P@{k}"] - TOLERANCE]
+    best = min(fine, key=lambda point: point["mean"][f"depth@{k}"])
+    depth = 100 * (best["mean"][f"depth@{k}"] / base[f"depth@{k}"] - 1) if base[f"depth@{k}"] else 0.0
+    return best["lam"], depth, best["mean"][f"P@{k}"] - base[f"P@{k}"]
+
+
+def _least_text(lam: float, depth: float, precision: float) -> str:
+    return "none below λ = 0" if lam == 0 else f"{_signed(depth)} % at λ {lam_text(lam)} (P {_signed(precision, 2)})"
+
+
+def timing(found: Found) -> str:
+    """The figures, and their changes against λ = 0."""
+    figures: list[tuple[str, Callable[[Mapping[str, float]], str]]] = [
+        ("P@1", lambda m: f"{m['P@1']:.2f}"),
+        ("P@5", lambda m: f"{m['P@5']:.2f}"),
+        ("depth@1 / 5", lambda m: f"{m['depth@1']:.2f} / {m['depth@5']:.2f}"),
+        ("nodes opened k=1 / 5", lambda m: f"{m['search_nodes_k1']:.1f} / {m['search_nodes']:.1f}"),
+        ("leaves opened k=1 / 5", lambda m: f"{m['search_leaves_k1']:.1f} / {m['search_leaves']:.1f}"),
+        ("search p50 µs k=1 / 5", lambda m: f"{m['search_k1_us']:.2f} / {m['search_k5_us']:.2f}"),
+        ("level by level µs k=1 / 5", _levels),
+        ("call p50 µs k=1 / 5", lambda m: f"{m['call_k1_us']:.1f} / {m['call_k5_us']:.1f}"),
+    ]
+    columns = (
+        "depth@1",
+        "depth@5",
+        "search_k1_us",
+        "search_k5_us",
+        "call_k1_us",
+        "call_k5_us",
+        "level_k1_us",
+        "level_k5_us",
+    )
+    header = ["", "leaf", "λ", "P@1", "depth@1", "depth@5", "search k=1", "search k=5", "call k=1", "call k=5"]
+    points = [(name, point) for name, each in found.items() for point in each]
+    changes = [
+        [*_of(name, point), _signed(_precision_change(point, found[name]), 2)]
+        + [_signed(point["change"][column]) for column in columns]
+        for name, point in points
+    ]
+    values = [[*_of(name, point), *(show(point["mean"]) for _, show in figures)] for name, point in points]
+    return (
+        "Changes against λ = 0 with the same leaves: P@1 in points, the rest in per cent; the last two are the search "
+        "best first against λ = 0 searched level by level:\n\n"
+        + table([*header, "beside level by level k=1", "k=5"], changes)
+        + "\n"
+        + table(["", "leaf", "λ", *(words for words, _ in figures)], values)
+    )
+
+
+def _of(name: str, point: Mapping[str, Any]) -> list[str]:
+    return [NAMES.get(name, name), point["variant"].split()[-1], lam_text(point["lam"])]
+
+
+def _levels(mean: Mapping[str, float]) -> str:
+    return f"{mean['level_k1_us']:.2f} / {mean['level_k5_us']:.2f}" if "level_k1_us" in mean else ""
+
+
+def _precision_change(point: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> float:
+    base = next(p for p in points if (p["variant"], p["lam"]) == (point["variant"], 0))
+    return float(point["mean"]["P@1"] - base["mean"]["P@1"])
+
+
+def arity(found: Found) -> str:
+    """A line for each arity and λ."""
+    lines = [
+        [*_of(name, point), f"{m['P@1']:.2f}", f"{m['P@5']:.2f}", f"{m['depth@1']:.2f}"]
+        + [f"{m['search_k1_us']:.2f}", f"{m['search_k5_us']:.2f}"]
+        for name, each in found.items()
+        for point in each
+        for m in [point["mean"]]
+    ]
+    return table(["", "arity", "λ", "P@1", "P@5", "depth@1", "search p50 µs k=1", "search p50 µs k=5"], lines)
+
+
+def bounded(found: Found) -> str:
+    """A line for each number of answers and bound."""
+    lines = [
+        [NAMES.get(name, name), str(each["k"]), "exact" if each["loss"] is None else f"{100 * each['loss']:g} %"]
+        + [f"{each['changed']:.2f} %", f"{each['P@1']:.2f}", f"{each['P@5']:.2f}" if "P@5" in each else ""]
+        + [f"{each['nodes']:.1f}", f"{each['leaves']:.2f}", f"{each['batch_us']:.2f}"]
+        for name, entries in found.items()
+        for each in entries
+    ]
+    header = ["", "k", "bound", "rows changed", "P@1", "P@5", "nodes opened", "leaves opened", "CPU µs a row, batch"]
+    return table(header, lines)
+
+
+def _signed(value: float, digits: int = 1) -> str:
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
