@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,18 @@ from datasets import Rows
 
 from labelwood.tradeoff.folder import write_json
 
-Part = Callable[[str, Rows, Path, argparse.Namespace], Any]
-
-PARTS: dict[str, Part] = {
-    "imbalance": lambda _name, rows, _folder, _options: imbalance.measure(rows),
-    "precision": lambda name, rows, folder, o: precision.measure(name, rows, folder, o.scales, o.seeds, o.jobs),
-    "timing": lambda name, rows, folder, o: timing.measure(name, rows, folder, o.timing_seeds, o.jobs, o.rounds),
-    "arity": lambda _, rows, folder, o: arity.measure(rows, folder, min(o.timing_seeds, arity.SEEDS), o.jobs, o.rounds),
-    "bounded": lambda _name, rows, _folder, o: bounded.measure(rows, o.rounds),
+PARTS: dict[str, Callable[[str, Rows, Path, argparse.Namespace], Any]] = {
+    "imbalance": lambda _name, rows, _folder, _: imbalance.measure(rows),
+    "precision": lambda name, rows, folder, given: precision.measure(
+        name, rows, folder, scales=given.scales, seeds=given.seeds, jobs=given.jobs
+    ),
+    "timing": lambda name, rows, folder, given: timing.measure(
+        name, rows, folder, seeds=given.timing_seeds, jobs=given.jobs, rounds=given.rounds
+    ),
+    "arity": lambda _name, rows, folder, given: arity.measure(
+        rows, folder, seeds=min(given.timing_seeds, arity.SEEDS), jobs=given.jobs, rounds=given.rounds
+    ),
+    "bounded": lambda _name, rows, _folder, given: bounded.measure(rows, given.rounds),
 }
 SETS = {"timing": timing.SETS, "arity": arity.SETS, "bounded": bounded.SETS}  # the other parts take all
 
@@ -49,7 +54,7 @@ def main() -> None:
             continue
         rows = datasets.read(name, options.data, options.output, options.generated_labels)
         for part in parts:
-            print(f"{name}: {part}", flush=True)
+            sys.stderr.write(f"{name}: {part}\n")
             found = PARTS[part](name, rows, options.output / "reports" / f"{part}-{name}", options)
             write_json(options.output / f"{part}.json", in_order({**known(options.output, part), name: found}))
     for part in PARTS:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from datasets import NAMES
+from imbalance import MODES
 from precision import VARIANTS
 
 from labelwood.tradeoff.summary import TOLERANCE, lam_text
@@ -17,6 +18,25 @@ PAPERS_HALVES = {
     "paper: AmazonCat-13K": {"any": "0.02", "three": "0.5", "all": "4.8"},
 }
 Found = Mapping[str, Any]
+CHANGES = {
+    "depth@1": "depth@1",
+    "depth@5": "depth@5",
+    "search_k1_us": "search k=1",
+    "search_k5_us": "k=5",
+    "call_k1_us": "call k=1",
+    "call_k5_us": "k=5",
+    "level_k1_us": "to level by level k=1",
+    "level_k5_us": "k=5",
+}
+TIMED: dict[str, Callable[[Mapping[str, float]], str]] = {
+    "P@1 / 5": lambda mean: f"{mean['P@1']:.2f} / {mean['P@5']:.2f}",
+    "depth@1 / 5": lambda mean: f"{mean['depth@1']:.2f} / {mean['depth@5']:.2f}",
+    "nodes opened k=1 / 5": lambda mean: f"{mean['search_nodes_k1']:.1f} / {mean['search_nodes']:.1f}",
+    "leaves opened k=1 / 5": lambda mean: f"{mean['search_leaves_k1']:.1f} / {mean['search_leaves']:.1f}",
+    "search p50 µs k=1 / 5": lambda mean: f"{mean['search_k1_us']:.2f} / {mean['search_k5_us']:.2f}",
+    "level by level µs k=1 / 5": lambda mean: _levels(mean),
+    "call p50 µs k=1 / 5": lambda mean: f"{mean['call_k1_us']:.1f} / {mean['call_k5_us']:.1f}",
+}
 
 
 def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -27,12 +47,9 @@ def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 def imbalance(found: Found) -> str:
     """Shares of labels for half of the rows, beside the paper's."""
     lines = [
-        [NAMES.get(name, name), *(f"{curves[mode]['labels_for_half']:.3g}" for mode in ("any", "three", "all"))]
-        for name, curves in found.items()
+        [NAMES[name], *(f"{curves[mode]['labels_for_half']:.3g}" for mode in MODES)] for name, curves in found.items()
     ]
-    lines += [
-        [name, *(halves.get(mode, "") for mode in ("any", "three", "all"))] for name, halves in PAPERS_HALVES.items()
-    ]
+    lines += [[name, *(halves.get(mode, "") for mode in MODES)] for name, halves in PAPERS_HALVES.items()]
     return table(["", "any label", "three labels", "all labels"], lines)
 
 
@@ -47,7 +64,7 @@ def precision(found: Found) -> str:
             [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points[variant, lam]))]
             for lam in sorted({lam for _, lam in points})
         ]
-        parts.append(f"{NAMES.get(name, name)}, {_count(seeds, 'seed')}:\n\n{table(header, lines)}")
+        parts.append(f"{NAMES[name]}, {_count(seeds, 'seed')}:\n\n{table(header, lines)}")
     return "\n".join(parts)
 
 
@@ -64,7 +81,7 @@ def _least_depths(found: Found) -> str:
     for name, result in found.items():
         for k in (1, 3, 5):
             cells = [least_depth([p for p in result["points"] if p["variant"] == variant], k) for variant in VARIANTS]
-            lines.append([NAMES.get(name, name), f"@{k}", *(_least_text(*cell) for cell in cells)])
+            lines.append([NAMES[name], f"@{k}", *(_least_text(*cell) for cell in cells)])
     header = ["", "", *VARIANTS]
     return f"Least depth with a precision at most {TOLERANCE:g} below that of λ = 0:\n\n" + table(header, lines)
 
@@ -83,46 +100,28 @@ def _least_text(lam: float, depth: float, precision: float) -> str:
 
 
 def timing(found: Found) -> str:
-    """The figures, and their changes against λ = 0."""
-    figures: list[tuple[str, Callable[[Mapping[str, float]], str]]] = [
-        ("P@1", lambda m: f"{m['P@1']:.2f}"),
-        ("P@5", lambda m: f"{m['P@5']:.2f}"),
-        ("depth@1 / 5", lambda m: f"{m['depth@1']:.2f} / {m['depth@5']:.2f}"),
-        ("nodes opened k=1 / 5", lambda m: f"{m['search_nodes_k1']:.1f} / {m['search_nodes']:.1f}"),
-        ("leaves opened k=1 / 5", lambda m: f"{m['search_leaves_k1']:.1f} / {m['search_leaves']:.1f}"),
-        ("search p50 µs k=1 / 5", lambda m: f"{m['search_k1_us']:.2f} / {m['search_k5_us']:.2f}"),
-        ("level by level µs k=1 / 5", _levels),
-        ("call p50 µs k=1 / 5", lambda m: f"{m['call_k1_us']:.1f} / {m['call_k5_us']:.1f}"),
-    ]
-    columns = (
-        "depth@1",
-        "depth@5",
-        "search_k1_us",
-        "search_k5_us",
-        "call_k1_us",
-        "call_k5_us",
-        "level_k1_us",
-        "level_k5_us",
-    )
-    header = ["", "leaf", "λ", "P@1", "depth@1", "depth@5", "search k=1", "search k=5", "call k=1", "call k=5"]
+    """Changes against λ = 0, and the figures themselves."""
     points = [(name, point) for name, each in found.items() for point in each]
     changes = [
-        [*_of(name, point), _signed(_precision_change(point, found[name]), 2)]
-        + [_signed(point["change"][column]) for column in columns]
+        [
+            *_of(name, point),
+            _signed(_precision_change(point, found[name]), 2),
+            *(_signed(point["change"][figure]) for figure in CHANGES),
+        ]
         for name, point in points
     ]
-    values = [[*_of(name, point), *(show(point["mean"]) for _, show in figures)] for name, point in points]
+    values = [[*_of(name, point), *(show(point["mean"]) for show in TIMED.values())] for name, point in points]
     return (
-        "Changes against λ = 0 with the same leaves: P@1 in points, the rest in per cent; the last two are the search "
-        "best first against λ = 0 searched level by level:\n\n"
-        + table([*header, "beside level by level k=1", "k=5"], changes)
-        + "\n"
-        + table(["", "leaf", "λ", *(words for words, _ in figures)], values)
+        "Changes against λ = 0 with the same leaves: P@1 in points, the rest in per cent. The last two compare the "
+        "search best first with that of λ = 0 level by level:\n\n"
+        + table(["", "leaf", "λ", "P@1", *CHANGES.values()], changes)
+        + "\nThe figures themselves:\n\n"
+        + table(["", "leaf", "λ", *TIMED], values)
     )
 
 
 def _of(name: str, point: Mapping[str, Any]) -> list[str]:
-    return [NAMES.get(name, name), point["variant"].split()[-1], lam_text(point["lam"])]
+    return [NAMES[name], point["variant"].split()[-1], lam_text(point["lam"])]
 
 
 def _levels(mean: Mapping[str, float]) -> str:
@@ -136,22 +135,26 @@ def _precision_change(point: Mapping[str, Any], points: Sequence[Mapping[str, An
 
 def arity(found: Found) -> str:
     """A line for each arity and λ."""
+    figures = ("P@1", "P@5", "depth@1", "search_k1_us", "search_k5_us")
     lines = [
-        [*_of(name, point), f"{m['P@1']:.2f}", f"{m['P@5']:.2f}", f"{m['depth@1']:.2f}"]
-        + [f"{m['search_k1_us']:.2f}", f"{m['search_k5_us']:.2f}"]
-        for name, each in found.items()
-        for point in each
-        for m in [point["mean"]]
+        [*_of(name, point), *(f"{point['mean'][figure]:.2f}" for figure in figures)]
+        for name, points in found.items()
+        for point in points
     ]
-    return table(["", "arity", "λ", "P@1", "P@5", "depth@1", "search p50 µs k=1", "search p50 µs k=5"], lines)
+    return table(["", "arity", "λ", "P@1", "P@5", "depth@1", "search p50 µs k=1", "k=5"], lines)
 
 
 def bounded(found: Found) -> str:
     """A line for each number of answers and bound."""
+    figures = ("P@1", "P@5", "nodes", "leaves", "batch_us")
     lines = [
-        [NAMES.get(name, name), str(each["k"]), "exact" if each["loss"] is None else f"{100 * each['loss']:g} %"]
-        + [f"{each['changed']:.2f} %", f"{each['P@1']:.2f}", f"{each['P@5']:.2f}" if "P@5" in each else ""]
-        + [f"{each['nodes']:.1f}", f"{each['leaves']:.2f}", f"{each['batch_us']:.2f}"]
+        [
+            NAMES[name],
+            str(each["k"]),
+            "exact" if each["loss"] is None else f"{100 * each['loss']:g} %",
+            f"{each['changed']:.2f} %",
+            *(f"{each[figure]:.2f}" if figure in each else "" for figure in figures),
+        ]
         for name, entries in found.items()
         for each in entries
     ]
