@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -49,6 +49,11 @@ bench-rivals: $(VENV)/.tested
 # How time, memory and latency grow up to a million labels: hours on two cores; make bench-scale OPTIONS='--last 131072' for less.
 bench-scale: $(VENV)/.tested
 	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
+
+# The figures of docs/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
+experiment-interpolated: $(VENV)/.tested
+	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-interpolated DATA=folder"; exit 1; }
+	$(BIN)/python experiments/interpolated_trees/run.py $(DATA) -o build/interpolated_trees $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist

@@ -17,12 +17,12 @@ from precision import VARIANTS
 
 from labelwood.tradeoff.placing import Spot, place
 from labelwood.tradeoff.plots import FAINT, INK, PAPER
-from labelwood.tradeoff.summary import lam_text
 
 # Okabe and Ito's, which people who see colours differently can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LABEL = 7.5
+FONT = r"font-family: 'DejaVu Sans', 'Verdana', sans-serif; "  # said once for all
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "interpolated trees",
@@ -55,11 +55,19 @@ def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def svg(figure: Figure) -> str:
-    """The figure's text: the same bytes each time, and no digits that nobody can see."""
+    """The figure's text: the same bytes each time, and short, for it is kept in the repository."""
     out = io.StringIO()
     FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
-    return re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
+    for useless in (
+        FONT,
+        r' transform="rotate\(-0 [^"]*"',
+        r"(?<=>)\s+(?=<)",
+        r' id="(line2d|text|xtick|ytick|patch)_\d+"',
+    ):
+        text = re.sub(useless, "", text)
+    return text.replace("<svg ", "<svg font-family=\"'DejaVu Sans', Verdana, sans-serif\" ", 1)
 
 
 def imbalance(found: Mapping[str, Any]) -> Figure:
@@ -75,6 +83,7 @@ def imbalance(found: Mapping[str, Any]) -> Figure:
             axes.plot([curve["labels_for_half"]], [50], MARKERS[number], color=colour, markersize=5)
         axes.axhline(50, color=FAINT, linewidth=0.8, linestyle=":")
         axes.set_xscale("log")
+        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:g} %")
         axes.set_title(f"covered by {title}")
         axes.set_xlabel("share of labels, most frequent first")
@@ -91,13 +100,13 @@ def precision(name: str, result: Mapping[str, Any]) -> Figure:
     panels = figure.subplots(1, 3)
     for k, axes in zip((1, 3, 5), panels, strict=True):
         for number, (variant, x, y, _) in enumerate(_curves(result["points"], f"depth@{k}", f"P@{k}")):
-            axes.plot(x, y, marker=MARKERS[number], color=COLOURS[number], linewidth=1.2, markersize=4, label=variant)
+            _plot(axes, number, variant, x, y)
         axes.set_xlabel(f"expected depth@{k} (levels)")
         axes.set_ylabel(f"P@{k} (%)")
         axes.margins(0.1, 0.12)
     seeds = result["points"][0]["seeds"]
     handles, names = panels[0].get_legend_handles_labels()
-    title = f"{NAMES[name]}, λ from 0 to 2, mean of {seeds} seeds" if seeds > 1 else f"{NAMES[name]}, λ from 0 to 2"
+    title = f"{NAMES[name]}, λ from 0 to 2, {seeds} seed{'s' * (seeds > 1)}"
     figure.legend(handles, names, loc="outside upper center", ncols=len(names), title=title)
     _settle(figure)
     for k, axes in zip((1, 3, 5), panels, strict=True):
@@ -111,7 +120,7 @@ def timing(found: Mapping[str, Any]) -> Figure:
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, points) in zip(panels, found.items(), strict=True):
         for number, (variant, x, y, _) in enumerate(_curves(points, "search_k1_us", "P@1")):
-            axes.plot(x, y, marker=MARKERS[number], color=COLOURS[number], linewidth=1.2, markersize=4, label=variant)
+            _plot(axes, number, variant, x, y)
         axes.set_title(NAMES[name])
         axes.set_xlabel("search for one label, p50 (µs)")
         axes.margins(0.14, 0.14)
@@ -138,6 +147,12 @@ def _curves(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str) -> li
     return found
 
 
+def _plot(axes: Any, number: int, variant: str, x: Sequence[float], y: Sequence[float]) -> None:
+    """A curve; the first lies on top, where it is the same as others."""
+    look = {"marker": MARKERS[number], "color": COLOURS[number], "linewidth": 1.2, "markersize": 4}
+    axes.plot(x, y, **look, label=variant, zorder=3 - 0.1 * number)
+
+
 def _settle(figure: Figure) -> None:
     """Fixes the layout, which the places of labels depend on."""
     figure.draw_without_rendering()
@@ -152,7 +167,7 @@ def _write_lams(axes: Any, curves: Sequence[Curve], labelled: Sequence[str]) -> 
         return float(across), float(up)
 
     lines = [pair for _, x, y, _ in curves for pair in pairwise(spot(*at) for at in zip(x, y, strict=True))]
-    marked = [(x[i], y[i], lam_text(lams[i])) for name, x, y, lams in curves if name in labelled for i in range(len(x))]
+    marked = [(x[i], y[i], f"{lams[i]:.4g}") for name, x, y, lams in curves if name in labelled for i in range(len(x))]
     spots = [spot(x, y) for x, y, _ in marked]
     sizes = [(0.64 * LABEL * len(text), 1.15 * LABEL) for *_, text in marked]
     inside = (*spot(axes.get_xlim()[0], axes.get_ylim()[0]), *spot(axes.get_xlim()[1], axes.get_ylim()[1]))

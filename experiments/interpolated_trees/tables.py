@@ -18,6 +18,12 @@ PAPERS_HALVES = {
     "paper: AmazonCat-13K": {"any": "0.02", "three": "0.5", "all": "4.8"},
 }
 Found = Mapping[str, Any]
+
+
+def _levels(mean: Mapping[str, float]) -> str:
+    return f"{mean['level_k1_us']:.2f} / {mean['level_k5_us']:.2f}" if "level_k1_us" in mean else ""
+
+
 CHANGES = {
     "depth@1": "depth@1",
     "depth@5": "depth@5",
@@ -34,7 +40,7 @@ TIMED: dict[str, Callable[[Mapping[str, float]], str]] = {
     "nodes opened k=1 / 5": lambda mean: f"{mean['search_nodes_k1']:.1f} / {mean['search_nodes']:.1f}",
     "leaves opened k=1 / 5": lambda mean: f"{mean['search_leaves_k1']:.1f} / {mean['search_leaves']:.1f}",
     "search p50 µs k=1 / 5": lambda mean: f"{mean['search_k1_us']:.2f} / {mean['search_k5_us']:.2f}",
-    "level by level µs k=1 / 5": lambda mean: _levels(mean),
+    "level by level µs k=1 / 5": _levels,
     "call p50 µs k=1 / 5": lambda mean: f"{mean['call_k1_us']:.1f} / {mean['call_k5_us']:.1f}",
 }
 
@@ -122,10 +128,6 @@ def timing(found: Found) -> str:
 
 def _of(name: str, point: Mapping[str, Any]) -> list[str]:
     return [NAMES[name], point["variant"].split()[-1], lam_text(point["lam"])]
-
-
-def _levels(mean: Mapping[str, float]) -> str:
-    return f"{mean['level_k1_us']:.2f} / {mean['level_k5_us']:.2f}" if "level_k1_us" in mean else ""
 
 
 def _precision_change(point: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> float:
