@@ -3,7 +3,7 @@
 Usage: python experiments/interpolated_trees/run.py DATA_FOLDER -o OUT [--sets wordnet,debian_deps] [--parts precision]
 
 DATA_FOLDER holds a folder for each dataset; one that is called "generated" is made in OUT if it is not there. Parts are
-run one after another, those that measure time with nothing beside them. OUT gets for each part a file of JSON, one of
+run one after another, and time is measured with nothing beside it. OUT gets for each part a file of JSON, one of
 tables and its pictures. Run again, it does only what is missing; sets and parts may be added.
 """
 
@@ -22,6 +22,7 @@ import datasets
 import imbalance
 import pictures
 import precision
+import rise
 import tables
 import timing
 from datasets import Rows
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[str, Rows, Path, argparse.Namespace], Any]] = {
     "precision": lambda name, rows, folder, given: precision.measure(
         name, rows, folder, scales=given.scales, seeds=given.seeds, jobs=given.jobs
     ),
+    "rise": lambda _name, rows, _folder, _: rise.measure(rows),
     "timing": lambda name, rows, folder, given: timing.measure(
         name, rows, folder, seeds=given.timing_seeds, jobs=given.jobs, rounds=given.rounds
     ),
@@ -41,7 +43,12 @@ PARTS: dict[str, Callable[[str, Rows, Path, argparse.Namespace], Any]] = {
     ),
     "bounded": lambda _name, rows, _folder, given: bounded.measure(rows, given.rounds),
 }
-SETS = {"timing": timing.SETS, "arity": arity.SETS, "bounded": bounded.SETS}  # the other parts take all
+SETS = {
+    "rise": rise.SETS,
+    "timing": timing.SETS,
+    "arity": arity.SETS,
+    "bounded": bounded.SETS,
+}  # the other parts take all
 
 
 def main() -> None:

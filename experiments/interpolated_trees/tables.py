@@ -105,6 +105,22 @@ def _least_text(lam: float, depth: float, precision: float) -> str:
     return "none below λ = 0" if lam == 0 else f"{_signed(depth)} % at λ {lam_text(lam)} (P {_signed(precision, 2)})"
 
 
+def rise(found: Found) -> str:
+    """Answers that are labels which count for no row, and their depth beside that of the others."""
+    lines = [
+        [NAMES[name], f"{result['labels']:.0f} %", f"{each['lam']:.4g}", *(_risen(each, k) for k in (1, 5))]
+        for name, result in found.items()
+        for each in result["lams"]
+    ]
+    words = "answers@{k} that are such: their mean depth, that of the others"
+    return table(["", "labels that count for no row", "λ", *(words.format(k=k) for k in (1, 5))], lines)
+
+
+def _risen(each: Mapping[str, float | None], k: int) -> str:
+    depths = [each[f"{which}_depth@{k}"] for which in ("uncounted", "counted")]
+    return f"{each[f'share@{k}']:.1f} %: " + ", ".join("–" if depth is None else f"{depth:.1f}" for depth in depths)
+
+
 def timing(found: Found) -> str:
     """Changes against λ = 0, and the figures themselves."""
     points = [(name, point) for name, each in found.items() for point in each]

@@ -122,4 +122,4 @@ def test_a_second_run_adds_sets_and_trains_nothing_again(places):
 def test_unknown_parts_are_named_with_those_there_are(places):
     done = run(*places, "--parts", "speed")
     assert done.returncode == 2
-    assert "there is no 'speed'; there are: imbalance, precision, timing, arity, bounded" in done.stderr
+    assert "there is no 'speed'; there are: imbalance, precision, rise, timing, arity, bounded" in done.stderr
