@@ -60,8 +60,8 @@ def imbalance(found: Found) -> str:
 
 
 def precision(found: Found) -> str:
-    """How far depth falls at the same precision, and then all points of each dataset."""
-    parts = [_least_depths(found)]
+    """How far depth falls at the same precision, the curves beside each other, and all points of each dataset."""
+    parts = [_least_depths(found), _beyond_one(found)]
     for name, result in found.items():
         points = {(point["variant"], point["lam"]): point["mean"] for point in result["points"]}
         seeds = result["points"][0]["seeds"]
@@ -90,6 +90,21 @@ def _least_depths(found: Found) -> str:
             lines.append([NAMES[name], f"@{k}", *(_least_text(*cell) for cell in cells)])
     header = ["", "", *VARIANTS]
     return f"Least depth with a precision at most {TOLERANCE:g} below that of λ = 0:\n\n" + table(header, lines)
+
+
+def _beyond_one(found: Found) -> str:
+    """Means over λ's above 1, where all four curves differ."""
+    lines = []
+    for name, result in found.items():
+        for k in (1, 3, 5):
+            means = [[p["mean"] for p in result["points"] if p["variant"] == v and p["lam"] > 1] for v in VARIANTS]
+            cells = [f"{_mean(own, f'P@{k}'):.2f}, {_mean(own, f'depth@{k}'):.1f}" if own else "" for own in means]
+            lines.append([NAMES[name], f"@{k}", *cells])
+    return "Precision and depth, means over the λ's above 1:\n\n" + table(["", "", *VARIANTS], lines)
+
+
+def _mean(figures: Sequence[Mapping[str, float]], name: str) -> float:
+    return sum(each[name] for each in figures) / len(figures)
 
 
 def least_depth(points: Sequence[Mapping[str, Any]], k: int) -> tuple[float, float, float]:
