@@ -58,13 +58,18 @@ def _matrices(rows: Rows) -> dict[str, Any]:
 
 
 def _train(report: ReportFolder, runs: Sequence[Run], matrices: Mapping[str, Any], jobs: int) -> None:
-    missing = [run for run in runs if not _is_timed(report, run) and not is_model(report.model(run))]
+    missing = [run for run in runs if not _is_trained(report, run)]
     if not missing:
         return
     for name, matrix in matrices.items():
         store_matrix(report.work, name, matrix)
     for run, figures in finished(report, missing, jobs):
-        report.keep(run, figures)
+        report.keep(run, {**(report.kept(run) or {}), **figures})
+
+
+def _is_trained(report: ReportFolder, run: Run) -> bool:
+    """Whether there are figures, and either times or a model to take them from."""
+    return "results" in (report.kept(run) or {}) and (_is_timed(report, run) or is_model(report.model(run)))
 
 
 def _is_timed(report: ReportFolder, run: Run) -> bool:
