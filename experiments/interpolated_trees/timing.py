@@ -12,6 +12,7 @@ from labelwood.trees import lam_of
 
 SETS = ("wordnet", "debian_deps", "loc_lcsh", GENERATED)
 SCALES = (0, 0.5, 1, 2)  # λ′
+MORE_SCALES = {"loc_lcsh": (10,)}  # where precision lasts further
 LEAVES = (1, 10, 100)
 SEEDS = 3
 FEWER_SEEDS = {"loc_lcsh": 2, GENERATED: 1}  # which take longest
@@ -21,7 +22,7 @@ def measure(name: str, rows: Rows, folder: Path, *, seeds: int, jobs: int, round
     """A point for each size of leaves and λ, with its changes against λ = 0 in per cent."""
     variants = {f"max_leaf {size}": {"arity": 2, "max_leaf": size, "beam": 10} for size in LEAVES}
     seeds = min(seeds, FEWER_SEEDS.get(name, seeds))
-    lams = [lam_of(scale) for scale in SCALES]
+    lams = [lam_of(scale) for scale in (*SCALES, *MORE_SCALES.get(name, ()))]
     found = timed.points(rows, folder, variants, lams, seeds=seeds, jobs=jobs, rounds=rounds)
     return [{**point, "change": changes(point, found)} for point in found]
 
