@@ -67,14 +67,16 @@ def precision(found: Found) -> str:
         seeds = result["points"][0]["seeds"]
         header = ["λ", *(text for variant in VARIANTS for text in (f"{variant}: P@1 / 3 / 5", "depth@1 / 3 / 5"))]
         lines = [
-            [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points[variant, lam]))]
+            [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points.get((variant, lam))))]
             for lam in sorted({lam for _, lam in points})
         ]
         parts.append(f"{NAMES[name]}, {_count(seeds, 'seed')}:\n\n{table(header, lines)}")
     return "\n".join(parts)
 
 
-def _precision_cells(mean: Mapping[str, float]) -> list[str]:
+def _precision_cells(mean: Mapping[str, float] | None) -> list[str]:
+    if mean is None:  # a curve that this dataset does not have
+        return ["", ""]
     return [
         " / ".join(f"{mean[f'P@{k}']:.2f}" for k in (1, 3, 5)),
         " / ".join(f"{mean[f'depth@{k}']:.1f}" for k in (1, 3, 5)),
@@ -86,8 +88,9 @@ def _least_depths(found: Found) -> str:
     lines = []
     for name, result in found.items():
         for k in (1, 3, 5):
-            cells = [least_depth([p for p in result["points"] if p["variant"] == variant], k) for variant in VARIANTS]
-            lines.append([NAMES[name], f"@{k}", *(_least_text(*cell) for cell in cells)])
+            curves = [[p for p in result["points"] if p["variant"] == variant] for variant in VARIANTS]
+            cells = [_least_text(*least_depth(curve, k)) if curve else "" for curve in curves]
+            lines.append([NAMES[name], f"@{k}", *cells])
     header = ["", "", *VARIANTS]
     return f"Least depth with a precision at most {TOLERANCE:g} below that of λ = 0:\n\n" + table(header, lines)
 
