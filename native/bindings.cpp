@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "buffer.h"
@@ -214,6 +215,18 @@ NewArray<T> to_numpy(std::vector<T>&& values) {
   return NewArray<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
 }
 
+// Integers of either width that scipy uses; false if they are none, or too large.
+bool read_integers(nb::handle array, std::vector<int32_t>& out) {
+  const auto copy = [&](const auto& numbers) {
+    for (auto n : view(numbers))
+      if (std::in_range<int32_t>(n)) out.push_back(static_cast<int32_t>(n));
+    return out.size() == numbers.size();
+  };
+  if (Array<int32_t> narrow; nb::try_cast(array, narrow, false)) return copy(narrow);
+  if (Array<int64_t> wide; nb::try_cast(array, wide, false)) return copy(wide);
+  return false;
+}
+
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
  public:
@@ -272,12 +285,13 @@ class TreeModel {
   // would take longer here than the search.
   nb::object one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols, int64_t k, int64_t beam, int transform,
                      float path_weight, bool unit_rows, float slack) const {
-    Array<int32_t> ends, features;
+    std::vector<int32_t> ends, features;
     Array<float> x;
-    if (!nb::try_cast(indptr, ends, false) || !nb::try_cast(indices, features, false) || !nb::try_cast(values, x, false)) return nb::none();
-    const int64_t row[2] = {0, static_cast<int64_t>(features.size())};
-    if (n_cols != model_.blocks.n_features || ends.size() != 2 || ends(0) != 0 || ends(1) != row[1] || x.size() != features.size()) return nb::none();
-    const CsrView X{row, view(features), view(x), n_cols};
+    if (!read_integers(indptr, ends) || !read_integers(indices, features) || !nb::try_cast(values, x, false)) return nb::none();
+    const int64_t row[2] = {0, std::ssize(features)};
+    if (n_cols != model_.blocks.n_features || ends != std::vector<int32_t>{0, static_cast<int32_t>(row[1])} || x.size() != features.size())
+      return nb::none();
+    const CsrView X{row, features, view(x), n_cols};
     int32_t last = -1;
     bool sound = true;
     for (int64_t i = 0; i < row[1]; ++i) {

@@ -339,3 +339,14 @@ def test_a_single_row_that_needs_more_care_gets_it():
     for k in (0, True, 2.5):
         with pytest.raises(ParameterError, match="k must be"):
             model.predict_topk(row, k)
+
+
+def test_a_single_row_may_have_indices_of_either_width(monkeypatch):
+    X, Y = generated(n_rows=300, n_features=60, n_labels=40)
+    model = lw.TreeClassifier(max_leaf=5).fit(X, Y)
+    wide = X[:1].copy()
+    wide.indptr, wide.indices = wide.indptr.astype(np.int64), wide.indices.astype(np.int64)
+    expected = model.predict_topk(X, 4).ids[0]
+    monkeypatch.setattr(lw.TreeClassifier, "_topk", lambda *_: pytest.fail("the long way was taken"))
+    for row in (X[:1], wide):
+        assert np.array_equal(model.predict_topk(row, 4).ids[0], expected)
