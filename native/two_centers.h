@@ -66,7 +66,7 @@ class TwoCenters {
       plus += static_cast<double>(sums_[f].plus) * sums_[f].plus;
       minus += static_cast<double>(sums_[f].minus) * sums_[f].minus;
     }
-    const Number plus_scale = unit_scale(plus), minus_scale = unit_scale(minus);
+    const Number plus_scale = static_cast<Number>(unit_scale(plus)), minus_scale = static_cast<Number>(unit_scale(minus));
     for (int32_t f : touched_) centers_[f] = {sums_[f].plus * plus_scale, sums_[f].minus * minus_scale};
   }
 
@@ -79,8 +79,6 @@ class TwoCenters {
   }
 
  private:
-  static Number unit_scale(double squares) { return squares > 0 ? static_cast<Number>(1 / std::sqrt(squares)) : Number{0}; }
-
   template <class Visit>
   void each(int32_t label, Visit visit) const {
     const auto ids = vectors_.row(label);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -11,40 +10,21 @@ from typing import Any
 import matplotlib
 import numpy as np
 from datasets import NAMES
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from precision import VARIANTS
 
 from labelwood.tradeoff.placing import Spot, place
-from labelwood.tradeoff.plots import FAINT, INK, PAPER
+from labelwood.tradeoff.plots import COLOURS, FAINT, INK, STYLE, short_svg
 
-# Okabe and Ito's, which people who see colours differently can tell apart.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LABEL = 7.5
 FONT = r"font-family: 'DejaVu Sans', 'Verdana', sans-serif; "  # said once for all
-STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "interpolated trees",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.alpha": 0.25,
-    "grid.color": FAINT,
-    "legend.frameon": False,
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
-    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER),
-}
+SALT = {"svg.hashsalt": "interpolated trees"}
 
 
 def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
     """The pictures of a part by the names of their files; arity and bounds have tables only."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context({**STYLE, **SALT}):
         if part == "imbalance":
             return {"interpolated-imbalance.svg": svg(imbalance(found))}
         if part == "timing":
@@ -56,13 +36,9 @@ def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
 
 def svg(figure: Figure) -> str:
     """The figure's text: the same bytes each time, and short, for it is kept in the repository."""
-    out = io.StringIO()
-    FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    text = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
+    text = short_svg(figure)
     for useless in (
         FONT,
-        r' transform="rotate\(-0 [^"]*"',
         r"(?<=>)\s+(?=<)",
         r' id="(line2d|text|xtick|ytick|patch)_\d+"',
     ):

@@ -18,11 +18,12 @@ from labelwood.tradeoff.summary import Point, lam_text, pareto_front
 
 INK, PAPER, FAINT = "#24292f", "#fffffe", "#8b949e"  # the page knows them by these values and gives them its own
 # Okabe and Ito's, which people who see colours differently can tell apart.
-_BLUE, _ORANGE, _GREEN, _PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+_BLUE, _ORANGE, _GREEN, _PURPLE = COLOURS[:4]
 _VARIANTS = ((_BLUE, "o"), (_ORANGE, "s"), (_GREEN, "^"), (_PURPLE, "D"))
 _LABEL = 8.0
 _SHAPES = 5
-_STYLE = {
+STYLE = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
@@ -54,10 +55,14 @@ def draw(summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _svg(make: Callable[[], Figure], name: str) -> str:
     """The figure that `make` makes: the same bytes each time, and nothing that refers to elsewhere."""
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
+        return short_svg(make())
+
+
+def short_svg(figure: Figure) -> str:
+    """A figure's text without what says when and by what it was made, and without digits that nobody can see."""
     out = io.StringIO()
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        FigureCanvasSVG(make()).print_svg(out, metadata=metadata)
+    FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
     return re.sub(r"<[^>]+>", _shortened, svg)
 
