@@ -9,14 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "best_first.h"
 #include "parallel.h"
 #include "simd/kernels.h"
-#include "topk.h"
 
 namespace labelwood {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
@@ -79,19 +77,6 @@ float lowest_with(float log_value, Transform transform) {
   return 1 - std::cbrt(-log_value) * (1 + kMargin) - kMargin;
 }
 
-struct Candidate {
-  float score;
-  int32_t depth, node;
-};
-
-// The order in which nodes are opened. Of equal scores the shallower comes first: its children may score as high, and
-// must stand in line before deeper nodes are counted against the beam.
-bool opens_before(const Candidate& a, const Candidate& b) {
-  if (a.score != b.score) return a.score > b.score;
-  return a.depth != b.depth ? a.depth < b.depth : a.node < b.node;
-}
-bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b, a); }
-
 // Space that a thread's searches use one after another.
 struct Space {
   struct alignas(64) Line {
@@ -100,81 +85,33 @@ struct Space {
   Query query;
   std::vector<Line> lines;  // of sums, so that those of a segment begin with a whole one
   std::vector<float> highest;
-  std::vector<Candidate> heap, level;
-  std::vector<int64_t> opened;
+  OpeningSpace opening;
 };
 
+OpeningOrder order_of(const SearchOptions& o) {
+  return {o.k, o.beam, o.best_first, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, o.slack};
+}
+
 // One row's search, and the next's.
-class RowSearch {
+class RowSearch : public BestFirst<RowSearch> {
  public:
   RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
-      : m_(model),
+      : BestFirst(order_of(options), space.opening),
+        m_(model),
         o_(options),
         open_nodes_(open_nodes),
-        floor_(options.min_score > 0 ? std::log(options.min_score) : -kInfinity),
-        best_(options.k),
         query_(space.query),
         lines_(space.lines),
-        highest_(space.highest),
-        heap_(space.heap),
-        level_(space.level),
-        opened_(space.opened) {}
+        highest_(space.highest) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
-    if (o_.best_first) best_first(); else level_by_level();
+    open_nodes();
   }
-  TopK<float>& best() { return best_; }
-  // The largest slack that would not have changed the answers.
-  float slack() const { return slack_; }
   SearchCounts counts;
 
  private:
-  // The best node that is left is opened, unless `beam` others of its depth were; it ends when nothing left can enter.
-  void best_first() {
-    heap_.assign(1, {0.0f, 0, 0});
-    opened_.clear();
-    slack_ = kInfinity;
-    float least_lead = kInfinity;  // of the nodes so far, over the k-th answer
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end(), opens_after);
-      const Candidate next = heap_.back();
-      heap_.pop_back();
-      if (next.score < bar()) break;
-      if (best_.full()) least_lead = std::min(least_lead, next.score - best_.worst().score);
-      if (least_lead < o_.slack) break;
-      if (opened_.size() <= static_cast<size_t>(next.depth)) opened_.resize(next.depth + 1);
-      if (o_.beam > 0 && opened_[next.depth]++ >= o_.beam) continue;
-      level_.clear();
-      if (open(next, [&](const Candidate& child) { level_.push_back(child); })) slack_ = least_lead;
-      keep_beam(level_);
-      for (const Candidate& child : level_) {
-        heap_.push_back(child);
-        std::push_heap(heap_.begin(), heap_.end(), opens_after);
-      }
-    }
-  }
-
-  // The `beam` best nodes of each level are opened.
-  void level_by_level() {
-    level_.assign(1, {0.0f, 0, 0});
-    while (!level_.empty()) {
-      heap_.clear();
-      for (const Candidate& node : level_) open(node, [&](const Candidate& child) { heap_.push_back(child); });
-      keep_beam(heap_);
-      std::swap(level_, heap_);
-    }
-  }
-
-  // No more than the `beam` best of one depth are ever opened, so none of the others needs to be kept.
-  void keep_beam(std::vector<Candidate>& nodes) const {
-    if (o_.beam == 0 || nodes.size() <= static_cast<size_t>(o_.beam)) return;
-    std::nth_element(nodes.begin(), nodes.begin() + o_.beam, nodes.end(), opens_before);
-    nodes.resize(o_.beam);
-  }
-
-  // What a score must reach to be an answer; nothing below a node can score higher than the node.
-  float bar() const { return best_.full() ? std::max(floor_, best_.worst().score) : floor_; }
+  friend BestFirst<RowSearch>;
 
   // Returns whether the answers changed.
   template <class Push>
@@ -195,10 +132,10 @@ class RowSearch {
   // Returns whether any became an answer.
   bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
-    const float needed = o_.allowed.empty() && !best_.full() ? std::max(floor_, score_of(o_.k, leaf, 1.0f)) : bar();
+    const float needed = o_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(o_.k, leaf, 1.0f)) : bar();
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
-      if (score < floor_ || !(o_.allowed.empty() || o_.allowed[labels[i]])) return;
+      if (score < order_.floor || !(o_.allowed.empty() || o_.allowed[labels[i]])) return;
       taken |= best_.offer(score, labels[i]);
     });
     return taken;
@@ -255,27 +192,11 @@ class RowSearch {
   const SearchTree& m_;
   const SearchOptions& o_;
   const std::span<const uint8_t> open_nodes_;
-  const float floor_;
-  TopK<float> best_;
   Query& query_;
   std::vector<Space::Line>& lines_;
   std::span<float> sums_;  // of the siblings at hand
   std::vector<float>& highest_;
-  std::vector<Candidate>&heap_, &level_;
-  std::vector<int64_t>& opened_;
-  float slack_ = kInfinity;
 };
-
-// Which nodes have an allowed label below them.
-std::vector<uint8_t> nodes_to_open(const TreeView& tree, std::span<const uint8_t> allowed) {
-  if (allowed.empty()) return {};
-  std::vector<uint8_t> open(tree.n_nodes());
-  for (int32_t node = tree.n_nodes() - 1; node >= 0; --node) {
-    for (int32_t label : tree.labels_of(node)) open[node] |= allowed[label];
-    for (int32_t child = tree.child_ptr[node]; child < tree.child_ptr[node + 1]; ++child) open[node] |= open[child];
-  }
-  return open;
-}
 
 // Calls visit(row, search) after each row's search; returns what was looked at.
 template <class Visit>
@@ -283,7 +204,7 @@ SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOpt
   constexpr int64_t kRowsAtOnce = 64;
   SearchCounts counts;
   std::mutex adding;
-  const std::vector<uint8_t> open_nodes = nodes_to_open(model.tree, options.allowed);
+  const std::vector<uint8_t> open_nodes = nodes_with(model.tree, options.allowed);
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     thread_local Space space;
     RowSearch row_search(model, options, open_nodes, space);

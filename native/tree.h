@@ -23,6 +23,17 @@ struct TreeView {
   }
 };
 
+// Of each node whether a label that is allowed is below it; empty where all are.
+inline std::vector<uint8_t> nodes_with(const TreeView& tree, std::span<const uint8_t> allowed) {
+  if (allowed.empty()) return {};
+  std::vector<uint8_t> open(tree.n_nodes());
+  for (int32_t node = tree.n_nodes() - 1; node >= 0; --node) {
+    for (int32_t label : tree.labels_of(node)) open[node] |= allowed[label];
+    for (int32_t child = tree.child_ptr[node]; child < tree.child_ptr[node + 1]; ++child) open[node] |= open[child];
+  }
+  return open;
+}
+
 // The labels below each node as one range of a list: leaves in the order of a walk through the tree.
 class SubtreeLabels {
  public:
