@@ -1,4 +1,4 @@
-// The only file that knows Python: checks shapes and dtypes, releases the GIL, calls.
+// What Python sees of native code, save softmax trees: checks shapes and dtypes, releases the GIL, calls.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -17,8 +17,10 @@
 #include "error.h"
 #include "metrics.h"
 #include "parallel.h"
+#include "python.h"
 #include "search.h"
 #include "simd/kernels.h"
+#include "softmax_bindings.h"
 #include "sparse.h"
 #include "sparse_text.h"
 #include "training.h"
@@ -26,87 +28,10 @@
 #include "vectorizer.h"
 #include "vocabulary.h"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 using namespace labelwood;
 
 namespace {
-
-template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-template <class T>
-using NewMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
-
-template <class T>
-std::span<const T> view(const Array<T>& a) {
-  return {a.data(), a.size()};
-}
-
-template <class T>
-nb::capsule owner_of(T* memory) {
-  return nb::capsule(memory, [](void* p) noexcept { std::free(p); });
-}
-
-template <class T>
-NewArray<T> to_numpy(Buffer<T>&& buffer) {
-  const size_t size = buffer.size();
-  T* memory = buffer.release();
-  return NewArray<T>(memory, {size}, owner_of(memory));
-}
-
-template <class T>
-NewMatrix<T> to_numpy(Buffer<T>&& buffer, size_t rows, size_t cols) {
-  T* memory = buffer.release();
-  return NewMatrix<T>(memory, {rows, cols}, owner_of(memory));
-}
-
-nb::tuple to_numpy(Csr&& m) {
-  return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
-}
-
-template <class Call>
-auto without_gil(Call call) {
-  nb::gil_scoped_release release;
-  return call();
-}
-
-// Where the entries of a CSR matrix from Python are. Rows must lie inside the arrays; native code relies on it.
-CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, int64_t n_cols) {
-  CsrView m{view(indptr), view(indices), {}, n_cols};
-  if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
-    throw Error("a sparse matrix has a row pointer that does not match its entries");
-  for (int64_t i = 0; i < m.n_rows(); ++i)
-    if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
-  for (int32_t column : m.indices)
-    if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
-  return m;
-}
-
-// The same with values.
-CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-  if (values.size() != indices.size()) throw Error("a sparse matrix has a different number of values and column indices");
-  CsrView m = pattern_view(indptr, indices, n_cols);
-  m.values = view(values);
-  return m;
-}
-
-// A matrix of a model, checked when it was loaded; checking it again at each call would cost more than the call.
-CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-  return {view(indptr), view(indices), view(values), n_cols};
-}
-
-DenseView dense_view(const Matrix<float>& m) {
-  return {m.data(), static_cast<int64_t>(m.shape(0)), static_cast<int64_t>(m.shape(1))};
-}
-
-nb::tuple to_numpy(Answers&& a) {
-  const size_t k = a.k, n_rows = a.ids.size() / k;
-  return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
-}
 
 // Values of rows brought to unit length; none if all are that long already but for the tolerance.
 std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const Array<float>& values, double tolerance) {
@@ -148,12 +73,6 @@ NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>
   const CsrView members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows, members);
   return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }), members.n_rows(), X.n_cols);
-}
-
-// Which labels may be answers: a byte for each; none at all means all of them.
-std::span<const uint8_t> allowed_view(const Array<uint8_t>& allowed, int64_t n_labels) {
-  if (allowed.size() != 0 && static_cast<int64_t>(allowed.size()) != n_labels) throw Error("the choice of labels has another number of labels");
-  return view(allowed);
 }
 
 nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -207,12 +126,6 @@ nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& ind
                                .tolerance = 3e-4f, .seed = seed};
   Tree tree = without_gil([&] { return kmeans_tree(vectors, options, n_threads); });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
-}
-
-template <class T>
-NewArray<T> to_numpy(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  return NewArray<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
 }
 
 // Integers of either width that scipy uses; false if they are none, or too large.
@@ -676,6 +589,7 @@ NB_MODULE(_native, m) {
       .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
+  bind_softmax_trees(m);
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");

@@ -64,6 +64,15 @@ struct CenterProblem {
   int64_t width;          // the number of centers, filled up to whole lanes
 };
 
+// Some columns of some rows of a dense matrix.
+struct RowsOfMatrix {
+  float* data;      // the first of the columns in the first row of the matrix
+  size_t stride;    // from one row to the next
+  size_t width;     // number of columns
+  const int32_t* rows;
+  size_t n;         // number of rows
+};
+
 struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
@@ -82,6 +91,12 @@ struct Kernels {
   void (*add_row)(const uint8_t* row, uint32_t n_bytes, Stored stored, uint32_t width, float x, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
+  // y += a * x.
+  void (*add_scaled)(float a, const float* x, float* y, size_t n);
+  // sum += values[j] * the j-th of the rows, for all of them.
+  void (*gather_rows)(const RowsOfMatrix& rows, const float* values, float* sum);
+  // The j-th of the rows += values[j] * addend, for all of them, one after another.
+  void (*scatter_rows)(const RowsOfMatrix& rows, const float* values, const float* addend);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

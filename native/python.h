@@ -1,0 +1,114 @@
+// Arrays between Python and native code, for the files that bind the one to the other.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "answers.h"
+#include "buffer.h"
+#include "centroid.h"
+#include "error.h"
+#include "sparse.h"
+
+namespace labelwood {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <class T>
+using NewMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+template <class T>
+std::span<const T> view(const Array<T>& a) {
+  return {a.data(), a.size()};
+}
+
+template <class T>
+nb::capsule owner_of(T* memory) {
+  return nb::capsule(memory, [](void* p) noexcept { std::free(p); });
+}
+
+template <class T>
+NewArray<T> to_numpy(Buffer<T>&& buffer) {
+  const size_t size = buffer.size();
+  T* memory = buffer.release();
+  return NewArray<T>(memory, {size}, owner_of(memory));
+}
+
+template <class T>
+NewMatrix<T> to_numpy(Buffer<T>&& buffer, size_t rows, size_t cols) {
+  T* memory = buffer.release();
+  return NewMatrix<T>(memory, {rows, cols}, owner_of(memory));
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<3>> to_numpy(Buffer<T>&& buffer, size_t a, size_t b, size_t c) {
+  T* memory = buffer.release();
+  return nb::ndarray<nb::numpy, T, nb::ndim<3>>(memory, {a, b, c}, owner_of(memory));
+}
+
+inline nb::tuple to_numpy(Csr&& m) {
+  return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
+}
+
+template <class Call>
+auto without_gil(Call call) {
+  nb::gil_scoped_release release;
+  return call();
+}
+
+// Where the entries of a CSR matrix from Python are. Rows must lie inside the arrays; native code relies on it.
+inline CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, int64_t n_cols) {
+  CsrView m{view(indptr), view(indices), {}, n_cols};
+  if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
+    throw Error("a sparse matrix has a row pointer that does not match its entries");
+  for (int64_t i = 0; i < m.n_rows(); ++i)
+    if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
+  for (int32_t column : m.indices)
+    if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
+  return m;
+}
+
+// The same with values.
+inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  if (values.size() != indices.size()) throw Error("a sparse matrix has a different number of values and column indices");
+  CsrView m = pattern_view(indptr, indices, n_cols);
+  m.values = view(values);
+  return m;
+}
+
+// A matrix of a model, checked when it was loaded; checking it again at each call would cost more than the call.
+inline CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  return {view(indptr), view(indices), view(values), n_cols};
+}
+
+inline DenseView dense_view(const Matrix<float>& m) {
+  return {m.data(), static_cast<int64_t>(m.shape(0)), static_cast<int64_t>(m.shape(1))};
+}
+
+inline nb::tuple to_numpy(Answers&& a) {
+  const size_t k = a.k, n_rows = a.ids.size() / k;
+  return nb::make_tuple(to_numpy(std::move(a.ids), n_rows, k), to_numpy(std::move(a.scores), n_rows, k));
+}
+
+// Which labels may be answers: a byte for each; none at all means all of them.
+inline std::span<const uint8_t> allowed_view(const Array<uint8_t>& allowed, int64_t n_labels) {
+  if (allowed.size() != 0 && static_cast<int64_t>(allowed.size()) != n_labels) throw Error("the choice of labels has another number of labels");
+  return view(allowed);
+}
+
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  return NewArray<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
+
+}  // namespace labelwood

@@ -1,0 +1,126 @@
+#include "softmax_search.h"
+
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "best_first.h"
+#include "parallel.h"
+
+namespace labelwood {
+namespace {
+
+float log_sigmoid(float score) { return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score)); }
+
+struct Space {
+  std::vector<float> mean, scaled, scores;
+  OpeningSpace opening;
+};
+
+// The weighted mean of the embeddings of a row's features.
+void embed(const StoredRows& embeddings, std::span<const int32_t> features, std::span<const float> values, Space& space) {
+  double sum = 0;
+  for (float value : values) sum += std::abs(value);
+  const float scale = sum > 0 ? static_cast<float>(1 / sum) : 0.0f;
+  space.scaled.resize(values.size());
+  for (size_t j = 0; j < values.size(); ++j) space.scaled[j] = values[j] * scale;
+  space.mean.assign(embeddings.width, 0.0f);
+  embeddings.add(features, space.scaled, space.mean.data());
+}
+
+OpeningOrder order_of(const SoftmaxSearchOptions& o) {
+  return {o.k, o.beam, o.best_first, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, 0.0f};
+}
+
+class TreeSearch : public BestFirst<TreeSearch> {
+ public:
+  TreeSearch(const SoftmaxModel& model, const SoftmaxSearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
+      : BestFirst(order_of(options), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
+
+  void run() { open_nodes(); }
+  int64_t opened = 0;
+
+ private:
+  friend BestFirst<TreeSearch>;
+
+  // A leaf has one label and no vectors of its own: it is an answer as soon as its parent is open.
+  template <class Push>
+  bool open(const Candidate& parent, Push push) {
+    ++opened;
+    if (m_.tree.is_leaf(parent.node)) return meet(parent, push);
+    score_children(parent.node);
+    bool taken = false;
+    for (size_t i = 0; i < space_.scores.size(); ++i) {
+      const int32_t child = m_.tree.child_ptr[parent.node] + static_cast<int32_t>(i);
+      taken |= meet({parent.score + space_.scores[i], parent.depth + 1, child}, push);
+    }
+    return taken;
+  }
+
+  template <class Push>
+  bool meet(const Candidate& node, Push push) {
+    const float needed = order_.best_first ? bar() : order_.floor;
+    if (node.score < needed || !(open_nodes_.empty() || open_nodes_[node.node])) return false;
+    if (m_.tree.is_leaf(node.node)) return best_.offer(node.score, m_.tree.labels[m_.tree.label_ptr[node.node]]);
+    push(node);
+    return false;
+  }
+
+  // Logarithms of the chances of a node's children.
+  void score_children(int32_t node) {
+    const int32_t first = m_.first_vectors[node], n = m_.tree.n_children(node);
+    space_.scores.assign(n, 0.0f);
+    for (int32_t i = 1; i < n; ++i) space_.scores[i] = m_.vectors.dot(first + i - 1, space_.mean.data());
+    if (n == 2) {
+      const float score = space_.scores[1];
+      space_.scores[1] = log_sigmoid(score);
+      space_.scores[0] = log_sigmoid(-score);
+      return;
+    }
+    float highest = 0, sum = 0;
+    for (float score : space_.scores) highest = std::max(highest, score);
+    for (float score : space_.scores) sum += std::exp(score - highest);
+    const float log_sum = highest + std::log(sum);
+    for (float& score : space_.scores) score = std::min(0.0f, score - log_sum);
+  }
+
+  const SoftmaxModel& m_;
+  const std::span<const uint8_t> open_nodes_;
+  Space& space_;
+};
+
+// Without a tree, all labels are scored.
+void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options, const Space& space, TopK<float>& best) {
+  const float floor = order_of(options).floor;
+  for (int64_t label = 0; label < model.vectors.n; ++label) {
+    if (!options.allowed.empty() && !options.allowed[label]) continue;
+    const float score = log_sigmoid(model.vectors.dot(label, space.mean.data()));
+    if (score >= floor) best.offer(score, static_cast<int32_t>(label));
+  }
+}
+
+}  // namespace
+
+Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened) {
+  constexpr int64_t kRowsAtOnce = 64;
+  Answers out(X.n_rows(), options.k);
+  const bool flat = model.tree.child_ptr.empty();
+  const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, options.allowed);
+  std::atomic<int64_t> n_opened{0};
+  parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    thread_local Space space;
+    TreeSearch tree_search(model, options, open_nodes, space);
+    for (int64_t row = begin; row < end; ++row) {
+      embed(model.embeddings, X.row(row), X.row_values(row), space);
+      if (flat) score_labels(model, options, space, tree_search.best()); else tree_search.run();
+      out.put(row, tree_search.best());
+    }
+    n_opened += tree_search.opened;
+  });
+  opened = n_opened;
+  for (size_t i = 0; i < out.ids.size(); ++i)
+    if (out.ids[i] >= 0) out.scores[i] = std::exp(out.scores[i]);
+  return out;
+}
+
+}  // namespace labelwood

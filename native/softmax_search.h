@@ -1,0 +1,31 @@
+// Finds the most likely labels of rows in a softmax tree.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "answers.h"
+#include "sparse.h"
+#include "stored_rows.h"
+#include "tree.h"
+
+namespace labelwood {
+
+struct SoftmaxModel {
+  StoredRows embeddings;  // features × width
+  StoredRows vectors;     // of the tree's nodes, as VectorsOfNodes has them; without a tree, of labels
+  TreeView tree;          // without nodes: a sigmoid for every label
+  std::span<const int32_t> first_vectors;  // of the tree's nodes
+};
+
+struct SoftmaxSearchOptions {
+  int64_t k = 5;
+  int64_t beam = 0;        // nodes opened at each depth; 0: all that can matter
+  bool best_first = true;  // else level by level; the answers are the same
+  float min_score = 0;     // labels that score less are no answers
+  std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
+};
+
+// A label's score is the product of the chances on the way to its leaf. `opened` counts the nodes opened in all.
+Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened);
+
+}  // namespace labelwood

@@ -1,0 +1,374 @@
+#include "softmax_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "crew.h"
+#include "parallel.h"
+#include "random.h"
+#include "simd/kernels.h"
+
+namespace labelwood {
+namespace {
+
+float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
+
+// A row that is learned from: where its features and labels are, and what the weights of its features are divided by.
+struct Example {
+  int32_t row;
+  float scale;
+};
+
+// What a part of a batch's rows leads to, in the order of its rows.
+struct Part {
+  // A row at a node where its labels part.
+  struct Visit {
+    int32_t example, node;
+    float total;                // labels below the node
+    uint32_t target, n_targets;  // in `targets`
+    uint32_t push;              // in `pushes`, one for each vector of the node
+  };
+  struct Target {
+    int32_t vector;  // −1 for the first child
+    float count;
+  };
+  std::vector<Visit> visits;
+  std::vector<Target> targets;
+  std::vector<float> pushes;    // how far each vector is moved along the row
+  std::vector<float> before;    // each vector as the row has met it
+  std::vector<uint64_t> edges;  // of the row at hand
+
+  void clear() { visits.clear(), targets.clear(), pushes.clear(); }
+};
+
+// The path of every label, and the vectors there.
+class TreeOutput {
+ public:
+  TreeOutput(const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options, float* vectors)
+      : Y_(Y), tree_(tree), o_(options), first_(VectorsOfNodes(tree).first), parent_(tree.n_nodes()), leaf_(Y.n_cols), vectors_(vectors) {
+    for (int32_t node = 0; node < tree.n_nodes(); ++node) {
+      for (int32_t child = tree.child_ptr[node]; child < tree.child_ptr[node + 1]; ++child) parent_[child] = node;
+      for (int32_t label : tree.labels_of(node)) leaf_[label] = node;
+    }
+  }
+
+  int64_t most_rows() const { return 1 << 9; }
+
+  // Where the rows go; `draw` is what chance says of a row.
+  template <class Draw>
+  void plan(Part& part, std::span<const Example> examples, int32_t begin, int32_t end, Draw draw) const {
+    part.clear();
+    for (int32_t i = begin; i < end; ++i) {
+      const auto labels = Y_.row(examples[i].row);
+      part.edges.clear();
+      if (o_.all_labels) {
+        for (int32_t label : labels) add_edges(part.edges, label);
+        std::sort(part.edges.begin(), part.edges.end());
+      } else {
+        add_edges(part.edges, labels[draw(examples[i].row, labels.size())]);
+      }
+      add_visits(part, i);
+    }
+    if (part.before.size() < part.pushes.size() * o_.width) part.before.resize(part.pushes.size() * o_.width);
+  }
+
+  // Learns at the nodes that are this worker's: each sees its rows one after another.
+  void learn(Part& part, const float* means, float rate, std::span<const Example> examples, int worker, int n_workers) {
+    const auto& kernels = simd::kernels();
+    const int64_t width = o_.width;
+    for (const Part::Visit& visit : part.visits) {
+      if (n_workers > 1 && visit.node % n_workers != worker) continue;
+      const float* mean = means + visit.example * width;
+      const int32_t row = examples[visit.example].row;
+      const float step = rate * weight_of(row) / (o_.all_labels ? static_cast<float>(Y_.row(row).size()) : 1.0f);
+      const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
+      float* pushes = part.pushes.data() + visit.push;
+      for (int32_t v = 0; v < n; ++v) pushes[v] = kernels.dot(mean, vectors_ + (first + v) * width, width);
+      to_chances(pushes, n);
+      for (int32_t v = 0; v < n; ++v) pushes[v] *= -visit.total;
+      for (uint32_t t = visit.target; t < visit.target + visit.n_targets; ++t)
+        if (part.targets[t].vector >= 0) pushes[part.targets[t].vector] += part.targets[t].count;
+      for (int32_t v = 0; v < n; ++v) {
+        pushes[v] *= step;
+        std::copy_n(vectors_ + (first + v) * width, width, part.before.data() + (visit.push + v) * width);
+        kernels.add_scaled(pushes[v], mean, vectors_ + (first + v) * width, width);
+      }
+    }
+  }
+
+  // Calls each(example, direction) with the columns from `begin` of where the row's mean is to move.
+  template <class Each>
+  void directions(const Part& part, std::span<const Example>, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
+    const auto& kernels = simd::kernels();
+    for (size_t i = 0; i < part.visits.size();) {
+      const int32_t example = part.visits[i].example;
+      direction.assign(end - begin, 0.0f);
+      for (; i < part.visits.size() && part.visits[i].example == example; ++i) {
+        const uint32_t push = part.visits[i].push, n = first_[part.visits[i].node + 1] - first_[part.visits[i].node];
+        for (uint32_t v = push; v < push + n; ++v)
+          kernels.add_scaled(part.pushes[v], part.before.data() + v * o_.width + begin, direction.data(), end - begin);
+      }
+      each(example, direction.data());
+    }
+  }
+
+ private:
+  float weight_of(int32_t row) const { return o_.row_weights.empty() ? 1.0f : o_.row_weights[row]; }
+
+  void add_edges(std::vector<uint64_t>& edges, int32_t label) const {
+    for (int32_t node = leaf_[label]; node != 0; node = parent_[node])
+      edges.push_back(static_cast<uint64_t>(parent_[node]) << 32 | static_cast<uint32_t>(node));
+  }
+
+  // Edges of one node stand together.
+  void add_visits(Part& part, int32_t example) const {
+    for (size_t i = 0; i < part.edges.size();) {
+      const int32_t node = static_cast<int32_t>(part.edges[i] >> 32);
+      const int32_t n = first_[node + 1] - first_[node];
+      Part::Visit visit{example, node, 0, static_cast<uint32_t>(part.targets.size()), 0, static_cast<uint32_t>(part.pushes.size())};
+      for (; i < part.edges.size() && static_cast<int32_t>(part.edges[i] >> 32) == node; ++i) {
+        const int32_t vector = static_cast<int32_t>(part.edges[i] & 0xFFFFFFFFu) - tree_.child_ptr[node] - 1;
+        visit.total += 1;
+        if (visit.n_targets > 0 && part.targets.back().vector == vector) {
+          part.targets.back().count += 1;
+        } else {
+          part.targets.push_back({vector, 1});
+          ++visit.n_targets;
+        }
+      }
+      if (n == 0) {  // an only child is certain
+        part.targets.resize(visit.target);
+        continue;
+      }
+      part.pushes.resize(part.pushes.size() + n);
+      part.visits.push_back(visit);
+    }
+  }
+
+  // Scores of all children but the first, whose score is zero, to their chances.
+  static void to_chances(float* scores, int32_t n) {
+    if (n == 1) {
+      scores[0] = sigmoid(scores[0]);
+      return;
+    }
+    const float highest = std::max(0.0f, *std::max_element(scores, scores + n));
+    float sum = std::exp(-highest);
+    for (int32_t v = 0; v < n; ++v) sum += scores[v] = std::exp(scores[v] - highest);
+    for (int32_t v = 0; v < n; ++v) scores[v] /= sum;
+  }
+
+  const CsrView Y_;
+  const TreeView tree_;
+  const SoftmaxOptions& o_;
+  const std::vector<int32_t> first_;
+  std::vector<int32_t> parent_, leaf_;
+  float* vectors_;
+};
+
+// A sigmoid for every label.
+class FlatOutput {
+ public:
+  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
+
+  int64_t most_rows() const { return std::max<int64_t>(1, (1 << 20) / Y_.n_cols); }
+
+  template <class Draw>
+  void plan(Part& part, std::span<const Example> examples, int32_t begin, int32_t end, Draw) const {
+    part.clear();
+    part.pushes.assign((end - begin) * Y_.n_cols, 0.0f);
+    for (int32_t i = begin; i < end; ++i) {
+      part.visits.push_back({.example = i, .node = 0, .total = 1, .target = 0, .n_targets = 0, .push = 0});
+      for (int32_t label : Y_.row(examples[i].row)) part.pushes[(i - begin) * Y_.n_cols + label] = 1;
+    }
+  }
+
+  void learn(Part& part, const float* means, float rate, std::span<const Example> examples, int worker, int n_workers) {
+    const auto& kernels = simd::kernels();
+    const int64_t begin = Y_.n_cols * worker / n_workers, end = Y_.n_cols * (worker + 1) / n_workers;
+    for (int64_t label = begin; label < end; ++label) {
+      float* vector = vectors_ + label * o_.width;
+      for (size_t i = 0; i < part.visits.size(); ++i) {
+        const int32_t example = part.visits[i].example;
+        const float* mean = means + example * o_.width;
+        float& push = part.pushes[i * Y_.n_cols + label];
+        const float weight = o_.row_weights.empty() ? 1.0f : o_.row_weights[examples[example].row];
+        push = rate * weight * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
+        kernels.add_scaled(push, mean, vector, o_.width);
+      }
+    }
+  }
+
+  template <class Each>
+  void directions(const Part& part, std::span<const Example>, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
+    const auto& kernels = simd::kernels();
+    for (size_t i = 0; i < part.visits.size(); ++i) {
+      direction.assign(end - begin, 0.0f);
+      for (int64_t label = 0; label < Y_.n_cols; ++label)
+        kernels.add_scaled(part.pushes[i * Y_.n_cols + label], vectors_ + label * o_.width + begin, direction.data(), end - begin);
+      each(part.visits[i].example, direction.data());
+    }
+  }
+
+ private:
+  const CsrView Y_;
+  const SoftmaxOptions& o_;
+  float* vectors_;
+};
+
+// Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them one
+// after another; then the embeddings follow. So no thread ever waits for another's row, each number is made by the same
+// operations in the same order whatever the number of threads, and only embeddings are a few rows behind.
+template <class Output>
+class Descent {
+ public:
+  Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, Crew& crew)
+      : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew) {
+    for (int64_t row = 0; row < X.n_rows(); ++row) {
+      double sum = 0;
+      for (float value : X.row_values(row)) sum += std::abs(value);
+      if (sum > 0 && !Y.row(row).empty()) examples_.push_back({static_cast<int32_t>(row), static_cast<float>(1 / sum)});
+    }
+    for (Batch& batch : batches_) batch.parts.resize(crew.size());
+  }
+
+  void run(Progress& progress) {
+    progress.total = o_.epochs * std::ssize(examples_);
+    for (epoch_ = 0; epoch_ < o_.epochs; ++epoch_) {
+      shuffle();
+      for (int64_t begin = 0; begin < std::ssize(examples_);) {
+        const int64_t end = end_of_batch(begin);
+        take_step(begin, end, 1 - static_cast<float>(progress.done) / static_cast<float>(progress.total));
+        progress.done += end - begin;
+        poll_interrupt();
+        begin = end;
+      }
+      finish();  // examples change places for the next epoch
+    }
+  }
+
+ private:
+  struct Batch {
+    std::vector<Example> examples;
+    std::vector<Part> parts;
+  };
+
+  void shuffle() {
+    Random random(o_.seed, epoch_);
+    for (size_t i = examples_.size(); i > 1; --i) std::swap(examples_[i - 1], examples_[random.below(i)]);
+  }
+
+  int64_t end_of_batch(int64_t begin) const {
+    const int64_t most = std::min<int64_t>(std::ssize(examples_), begin + output_.most_rows());
+    int64_t end = begin + 1;
+    for (int64_t entries = n_features(begin); end < most; ++end)
+      if ((entries += n_features(end)) > o_.batch_entries) break;
+    return end;
+  }
+  int64_t n_features(int64_t example) const {
+    return X_.indptr[examples_[example].row + 1] - X_.indptr[examples_[example].row];
+  }
+
+  // Columns of the matrices are independent but for the scores, so while one thread follows the last batch and embeds the
+  // next in its columns, another can do so in others.
+  void take_step(int64_t begin, int64_t end, float rate) {
+    Batch& last = batches_[at_];
+    Batch& next = batches_[at_ ^= 1];
+    next.examples.assign(examples_.begin() + begin, examples_.begin() + end);
+    means_.assign((end - begin) * o_.width, 0.0f);
+    const int n_slices = this->n_slices(), n_parts = crew_.size();
+    crew_.each(n_slices + n_parts, [&](int task) {
+      if (task >= n_slices) return plan(next, task - n_slices, n_parts);
+      follow(last, task);
+      embed(next, task);
+    });
+    crew_.each(n_parts, [&](int worker) {
+      for (Part& part : next.parts) output_.learn(part, means_.data(), o_.learning_rate * rate, next.examples, worker, n_parts);
+    });
+  }
+
+  void finish() {
+    Batch& last = batches_[at_];
+    crew_.each(n_slices(), [&](int task) { follow(last, task); });
+    for (Part& part : last.parts) part.clear();
+  }
+
+  // Columns go to threads in eights.
+  int n_slices() const { return static_cast<int>(std::min<int64_t>(crew_.size(), o_.width / 8)); }
+  int64_t first_column(int slice) const { return o_.width / 8 * slice / n_slices() * 8; }
+
+  void plan(Batch& batch, int number, int n_parts) {
+    const int64_t n = std::ssize(batch.examples);
+    const auto draw = [&](int32_t row, size_t n_labels) { return Random(o_.seed, (uint64_t{1} << 63) + epoch_ * X_.n_rows() + row).below(n_labels); };
+    output_.plan(batch.parts[number], batch.examples, static_cast<int32_t>(n * number / n_parts),
+                 static_cast<int32_t>(n * (number + 1) / n_parts), draw);
+  }
+
+  void embed(const Batch& batch, int slice) {
+    const int64_t begin = first_column(slice), end = first_column(slice + 1);
+    std::vector<float> values;
+    for (size_t i = 0; i < batch.examples.size(); ++i)
+      simd::kernels().gather_rows(rows_of(batch.examples[i], begin, end), scaled(batch.examples[i], values), means_.data() + i * o_.width + begin);
+  }
+
+  void follow(const Batch& batch, int slice) {
+    const int64_t begin = first_column(slice), end = first_column(slice + 1);
+    std::vector<float> direction, values;
+    for (const Part& part : batch.parts)
+      output_.directions(part, batch.examples, begin, end, direction, [&](int32_t example, const float* along) {
+        const Example& row = batch.examples[example];
+        simd::kernels().scatter_rows(rows_of(row, begin, end), scaled(row, values), along);
+      });
+  }
+
+  simd::RowsOfMatrix rows_of(const Example& example, int64_t begin, int64_t end) const {
+    const auto features = X_.row(example.row);
+    return {embeddings_ + begin, static_cast<size_t>(o_.width), static_cast<size_t>(end - begin), features.data(), features.size()};
+  }
+
+  const float* scaled(const Example& example, std::vector<float>& values) const {
+    const auto given = X_.row_values(example.row);
+    values.resize(given.size());
+    for (size_t j = 0; j < given.size(); ++j) values[j] = given[j] * example.scale;
+    return values.data();
+  }
+
+  const CsrView X_;
+  const SoftmaxOptions& o_;
+  Output& output_;
+  float* embeddings_;
+  Crew& crew_;
+  std::vector<Example> examples_;
+  Batch batches_[2];
+  int at_ = 0;
+  int epoch_ = 0;
+  std::vector<float> means_;
+};
+
+template <class Output>
+void descend(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, int n_threads,
+             Progress& progress) {
+  Crew::with(n_threads, [&](Crew& crew) { Descent<Output>(X, Y, output, options, embeddings, crew).run(progress); });
+}
+
+}  // namespace
+
+VectorsOfNodes::VectorsOfNodes(const TreeView& tree) : first(tree.n_nodes() + 1) {
+  for (int32_t node = 0; node < tree.n_nodes(); ++node) first[node + 1] = first[node] + std::max(0, tree.n_children(node) - 1);
+}
+
+void train_softmax_tree(const CsrView& X, const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options, float* embeddings,
+                        float* vectors, int n_threads, Progress& progress) {
+  TreeOutput output(Y, tree, options, vectors);
+  descend(X, Y, output, options, embeddings, n_threads, progress);
+}
+
+void train_one_vs_rest(const CsrView& X, const CsrView& Y, const SoftmaxOptions& options, float* embeddings, float* vectors,
+                       int n_threads, Progress& progress) {
+  FlatOutput output(Y, options, vectors);
+  descend(X, Y, output, options, embeddings, n_threads, progress);
+}
+
+}  // namespace labelwood
