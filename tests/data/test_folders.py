@@ -32,6 +32,7 @@ def labels_of(data):
         ({"train__jsonl": ROW}, {"test__jsonl": ROW * 2}),
         ({"train__jsonl__xz": lzma.compress(ROW.encode())}, {"test__jsonl": ROW * 2}),
         ({"my_train__txt": "1 1 1\n0 0:1\n"}, {"my_test__txt": "2 1 1\n0 0:1\n0 0:1\n"}),
+        ({"train__txt": "__label__x a\n"}, {"my_test__fasttext": "a\nb\n"}),
         ({"trn_X_Xf__txt": "1 1\n0:1\n"}, {"tst_X_Xf__txt": "2 1\n0:1\n0:1\n"}),
         (
             {"train_texts__txt": "a\n", "train_labels__txt": "x\n"},

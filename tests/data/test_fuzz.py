@@ -26,6 +26,7 @@ SOUND = {
     "X.trn.npz": NUMBERS,
     "train_texts.txt": TEXTS,
     "rows.svm": replace(NUMBERS, sparse=NUMBERS.sparse[:2], Y=NUMBERS.Y[:2]),
+    "rows.fasttext": TEXTS,
     "rows.jsonl": TEXTS,
     "rows.csv": TEXTS,
     "rows.tsv": TEXTS,
@@ -51,6 +52,7 @@ PIECES = [
     b" ",
     b"1e99",
     b"#",
+    b"__label__",
 ]
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

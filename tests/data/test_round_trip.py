@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from labelwood.data.joining import concat
 from labelwood.errors import LabelwoodError
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+NO_WHITE_SPACE = st.text(min_size=1, max_size=6).filter(lambda name: not re.search(r"[ \t\n\v\f\r\0]", name))
 ONE_LINE = TEXTS.map(lambda t: t.replace("\n", " ").replace("\r", " ").removeprefix("\ufeff"))
 
 
@@ -72,6 +74,15 @@ def test_delimited(name, data, suffix):
 def test_attentionxml(name, data, suffix):
     assume(any(listed(data.texts)) or len(data) > 1)
     assert_same(there_and_back(data, name, suffix), data)
+
+
+@quick
+@given(data=labelled(NO_WHITE_SPACE, texts=text_rows()), suffix=suffixes)
+def test_fasttext_keeps_names_and_words(data, suffix):
+    words = [re.sub(r"[ \t\n\v\f\r\0]+", " ", text).strip(" ") for text in listed(data.texts)]
+    got = there_and_back(data, "rows.fasttext", suffix)
+    assert_same(got, replace(data, texts=strings(words)))
+    assert_same(there_and_back(got, "rows.fasttext", suffix), got, ids_of_labels=True)
 
 
 @quick
@@ -126,7 +137,9 @@ def test_dense_arrays(draw, suffix):
     assert_same(there_and_back(data, "rows.npz", suffix), data, ids_of_labels=True)
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet", "rows.csv", "train_texts.txt", "trn.json"])
+@pytest.mark.parametrize(
+    "name", ["rows.jsonl", "rows.parquet", "rows.csv", "train_texts.txt", "trn.json", "a.fasttext"]
+)
 def test_label_texts_travel_beside_the_rows(name, tmp_path):
     data = replace(Dataset.from_texts(["a", "b"], [["x"], ["y", "x"]]), label_texts=strings(["the x", ""]))
     write(data, tmp_path / name)

@@ -167,6 +167,10 @@ def test_standard_input(suffix, form, tmp_path, monkeypatch):
     assert labels_of(read("-")) == [["0"]]
     given(b"0 0:1\n")
     assert labels_of(read("-")) == [["0"]]
+    given(b"1 10000 20000\n17 0:1\n")  # a header longer than what tells the compression
+    assert labels_of(read("-")) == [["17"]]
+    given(b"a longer text __label__x\n")
+    assert labels_of(read("-")) == [["x"]]
     given(b"")
     with pytest.raises(InputError, match="standard input: is empty"):
         read("-")

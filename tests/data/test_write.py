@@ -86,6 +86,7 @@ def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path, monkeypatch):
         (NUMBERS, "a.parquet", "no texts"),
         (NUMBERS, "trn.json", "needs texts"),
         (NUMBERS, "train_texts.txt", "needs texts"),
+        (NUMBERS, "a.fasttext", "needs a text"),
         (TEXTS, "a.txt", "needs sparse features"),
         (TEXTS, "trn_X_Xf.txt", "needs sparse features"),
         (TEXTS, "X.trn.npz", "needs sparse features"),
@@ -95,10 +96,16 @@ def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path, monkeypatch):
         (Dataset.from_texts(["x"], [["a;b"]]), "a.csv", "'a;b' holds a ';'"),
         (Dataset.from_texts(["x"], [["a "]]), "a.csv", "'a ' holds"),
         (Dataset.from_texts(["x"], [["a b"]]), "train_texts.txt", "'a b' holds a space"),
+        (Dataset.from_texts(["x"], [["a\0b"]]), "a.fasttext", r"'a\\x00b' .* white space"),
         (replace(NUMBERS, sparse=NUMBERS.sparse * np.float32("nan")), "a.txt", "NaN or infinity"),
         (
             Dataset(texts=strings(["x"]), labels=TEXTS.labels, groups=Groups(np.array([0]), TEXTS.Y[:1])),
             "a.csv",
+            "groups",
+        ),
+        (
+            Dataset(texts=strings(["x"]), labels=TEXTS.labels, groups=Groups(np.array([0]), TEXTS.Y[:1])),
+            "a.fasttext",
             "groups",
         ),
         (

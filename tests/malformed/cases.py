@@ -267,6 +267,29 @@ ARRAYS = [
     ),
 ]
 
+FASTTEXT = [
+    train("fasttext: an empty label", b"__label__x a\nb __label__\n", "line 2", "without a name"),
+    train("fasttext: not UTF-8", b"__label__x a\n\n__label__y \xff\n", "line 3", "UTF-8"),
+    train("fasttext: a name that is not UTF-8", b"__label__x a\n__label__\xff b\n", "line 2", "UTF-8"),
+    train("fasttext: no labels", b"a\nb\n", "no labels", file="a.fasttext"),
+    train("fasttext: cut off", gzip.compress(b"__label__x a\n" * 100)[:-9], "compression is broken"),
+    Case(
+        "fasttext: a name with a space",
+        {"a.jsonl": jsonl({"text": "x", "labels": ["a b"]})},
+        ("convert", "a.jsonl", "out.txt", "--to", "fasttext"),
+        ("'a b'", "white space", "jsonl"),
+    ),
+    Case(
+        "fasttext: a text that holds a label",
+        {"a.jsonl": jsonl({"text": "x", "labels": ["a"]}, {"text": "x\n__label__y", "labels": ["a"]})},
+        ("convert", "a.jsonl", "out.fasttext"),
+        ("row 1", "'__label__y'", "jsonl"),
+    ),
+    Case(
+        "numbers into fasttext", {"a.txt": b"1 2 2\n0 0:1\n"}, ("convert", "a.txt", "out.fasttext"), ("needs a text",)
+    ),
+]
+
 FILES = [
     train("an empty file", b"", "empty", file="a.jsonl"),
     train("an unknown format", b"once upon a time\n", "format", file="a.dat"),
@@ -371,4 +394,4 @@ MODELS = [
     Case("a place that is taken", {"a.jsonl": GOOD, "m/notes.txt": b"mine"}, ("train", "a.jsonl", "-o", "m"), ("m",)),
 ]
 
-CASES = [*XC, *SPLIT, *SVMLIGHT, *JSON, *TABLES, *ARRAYS, *FILES, *PARAMETERS, *MODELS]
+CASES = [*XC, *SPLIT, *SVMLIGHT, *JSON, *TABLES, *ARRAYS, *FASTTEXT, *FILES, *PARAMETERS, *MODELS]

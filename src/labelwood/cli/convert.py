@@ -24,8 +24,9 @@ def run(
     """Convert data between formats.
 
     Formats: xc (rows features labels), xc-split (trn_X_Xf.txt, trn_X_Y.txt), xc-json (trn.json, lbl.json), pecos
-    (X.trn.npz, Y.trn.npz), attentionxml (train_texts.txt, train_labels.txt), svmlight, jsonl, csv (and tsv), parquet,
-    arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz, .bz2, .zst.
+    (X.trn.npz, Y.trn.npz), attentionxml (train_texts.txt, train_labels.txt), svmlight, fasttext (lines with
+    __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
+    .bz2, .zst.
     """
     from labelwood.data.write import write
 

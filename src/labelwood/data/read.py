@@ -35,6 +35,7 @@ _MAIN_FILES = (
     "{s}.csv",
     "{s}.tsv",
     "{s}.svm",
+    "{s}.fasttext",
     "{s}.txt",
 )
 
@@ -158,7 +159,7 @@ def _main_file(path: Path, split: str) -> Path:
     for name in _MAIN_FILES:
         if (main := name.format(s=split, t=short)) in files:
             return files[main]
-    ending = re.compile(rf".*[_.-]({re.escape(split)}|{re.escape(short)})\.(txt|jsonl|csv|tsv|parquet|svm)")
+    ending = re.compile(rf".*[_.-]({re.escape(split)}|{re.escape(short)})\.(txt|jsonl|csv|tsv|parquet|svm|fasttext)")
     matches = [file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")]
     if not matches:
         matches = [file for name, file in files.items() if name.endswith(".npz")]  # one that may hold several splits

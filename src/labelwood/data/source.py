@@ -261,7 +261,7 @@ class _Chained(io.RawIOBase):
             taken, self._head = self._head, b""
             return taken + bytes(self._rest.read())
         taken, self._head = self._head[:size], self._head[size:]
-        return taken or bytes(self._rest.read(size))
+        return taken + bytes(self._rest.read(size - len(taken))) if len(taken) < size else taken
 
     def close(self) -> None:
         if self._rest is not sys.stdin.buffer:

@@ -32,6 +32,7 @@ _FORMAT_OF_SUFFIX = {
     ".json": "xc-json",
     ".svm": "svmlight",
     ".svmlight": "svmlight",
+    ".fasttext": "fasttext",
     ".npz": "arrays",
     ".txt": "xc",
 }

@@ -1,0 +1,120 @@
+"""fastText's format for supervised learning: a row a line, its labels written as words that begin with ``__label__``.
+
+White space (space, tab, vertical tab, form feed, carriage return, NUL) only separates words, as it does for fastText;
+other blanks, a no-break space say, belong to the word they stand in. A text is therefore read as its words with one
+space between them, and that is what comes back of a text that is written, line breaks included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from labelwood.data.catalogue import decode_block
+from labelwood.data.dataset import Dataset, from_names
+from labelwood.data.reading import Reading
+from labelwood.data.source import Block, Source
+from labelwood.errors import LabelwoodError
+
+NAME = "fasttext"
+_PREFIX = "__label__"
+_TO_SPACES = bytes.maketrans(b"\t\v\f\r\0", b"     ")
+_WHITE_SPACE = " \t\n\v\f\r\0"
+_ROWS = 1 << 14  # written at a time
+
+
+def detect(source: Source) -> bool:
+    """Whether the name says so, the first line with words has a label, or a line near the beginning starts with one.
+
+    JSON lines may mention a label in their texts; they are left to their own format.
+    """
+    head = _tidy(source.head.removeprefix(b"\xef\xbb\xbf"))
+    first, prefix = head.lstrip(b" \n").split(b"\n", 1)[0], _PREFIX.encode()
+    if source.name.endswith(".fasttext") or head.startswith(prefix) or b"\n" + prefix in head:
+        return True
+    return b" " + prefix in first and not first.startswith(b"{")
+
+
+def pieces(reading: Reading) -> Iterator[Dataset]:
+    """Rows in blocks of lines; an empty line is a row with neither labels nor text."""
+    source = reading.source
+    for data, first_line in source.blocks():
+        lines = decode_block(source, Block(_tidy(data), first_line))
+        rows = [_parted(line) for line in lines]
+        for number, (names, _) in enumerate(rows, first_line):
+            if "" in names:
+                raise source.error(f"has a label without a name; write the name right after {_PREFIX}", number)
+        Y = from_names((names for names, _ in rows), reading.index)
+        yield Dataset(texts=pa.array([text for _, text in rows], pa.large_string()), Y=Y, labels=reading.index)
+
+
+def write(data: Dataset, path: Path) -> None:
+    """Writes a row's labels, then its text; refuses what would be read back as other labels or other words."""
+    from labelwood.data.write import binary_output, write_label_texts
+
+    if data.texts is None or data.groups is not None:
+        raise LabelwoodError("fasttext needs a text for each row, and no groups of rows, which this data does not have")
+    with binary_output(path) as out:
+        for start in range(0, len(data), _ROWS):
+            lines = list(_lines(data, start, min(start + _ROWS, len(data))))
+            if start == 0 and lines[0].startswith((b"\xef\xbb\xbf", b"BZh")):
+                out.write(b" ")  # else readers would take the text's first bytes for a byte order mark or for bzip2's
+            out.writelines(lines)
+    write_label_texts(data, path)
+
+
+def _tidy(data: bytes) -> bytes:
+    """The same lines, their words separated by one space, and none before or after them."""
+    data = data.translate(_TO_SPACES)
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _parted(line: str) -> tuple[list[str], str]:
+    """The names of a tidy line's labels, and its text."""
+    before, *parts = f" {line}".split(f" {_PREFIX}")
+    if not parts:
+        return [], line
+    names, texts = [], [before[1:]]
+    for part in parts:
+        name, _, text = part.partition(" ")
+        names.append(name)
+        texts.append(text)
+    return names, " ".join(filter(None, texts))
+
+
+def _lines(data: Dataset, start: int, end: int) -> Iterator[bytes]:
+    texts = data.texts.slice(start, end - start).to_pylist()
+    for row, (labels, text) in enumerate(zip(_labels(data, start, end), texts, strict=True), start):
+        words = _tidy(text.encode().replace(b"\n", b" "))
+        if names := _parted(words.decode())[0]:
+            word = f"{_PREFIX}{names[0]}"[:60]
+            raise LabelwoodError(
+                f"the text of row {row} holds the word {word!r}, which fasttext takes for a label; "
+                "remove it or write jsonl instead"
+            )
+        yield b" ".join([*labels, words] if words else labels) + b"\n"
+
+
+def _labels(data: Dataset, start: int, end: int) -> Iterator[list[bytes]]:
+    """The words that stand for the labels of each row."""
+    if data.Y is None or data.labels is None:
+        yield from ([] for _ in range(start, end))
+        return
+    ends = data.Y.indptr[start : end + 1]
+    ids = data.Y.indices[ends[0] : ends[-1]]
+    used, places = np.unique(ids, return_inverse=True)
+    names = data.labels.to_arrow().take(pa.array(used)).to_pylist()
+    if (unfit := next((name for name in names if not name or any(c in name for c in _WHITE_SPACE)), None)) is not None:
+        raise LabelwoodError(
+            f"the label {unfit[:60]!r} is empty or holds white space, which separates labels in fasttext; "
+            "rename it or write jsonl instead"
+        )
+    words = [(_PREFIX + name).encode() for name in names]
+    for first, last in pairwise((ends - ends[0]).tolist()):
+        yield [words[place] for place in places[first:last].tolist()]
