@@ -84,9 +84,10 @@ nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t see
 // A model ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class SoftmaxTree {
  public:
-  SoftmaxTree(const nb::object& tree, const nb::tuple& embeddings, const nb::tuple& vectors, int64_t n_labels)
-      : embeddings_(embeddings), vectors_(vectors), n_labels_(n_labels) {
+  SoftmaxTree(const nb::object& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, int64_t n_labels)
+      : embeddings_(embeddings), vectors_(vectors), places_(places), n_labels_(n_labels) {
     model_.embeddings = stored_rows(embeddings);
+    model_.places = view(places_);
     model_.vectors = stored_rows(vectors);
     int64_t n_vectors = n_labels;
     if (!tree.is_none()) {
@@ -98,20 +99,35 @@ class SoftmaxTree {
     }
     if (model_.vectors.n != n_vectors || model_.vectors.width != model_.embeddings.width)
       throw Error("the vectors do not match the tree and the embeddings");
+    for (int32_t place : model_.places)
+      if (place >= model_.embeddings.n) throw Error("a feature has an embedding that is not there");
   }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k,
                  int64_t beam, bool best_first, float min_score, const Array<uint8_t>& allowed, int n_threads) const {
-    if (k < 1 || n_cols != model_.embeddings.n) throw Error("the rows have other features than the model");
-    const CsrView X = csr_view(indptr, indices, values, n_cols);
+    const CsrView X = rows(indptr, indices, values, n_cols);
+    if (k < 1) throw Error("k must be at least 1");
     const SoftmaxSearchOptions options{k, beam, best_first, min_score, allowed_view(allowed, n_labels_)};
     int64_t opened = 0;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, opened); }));
     return nb::make_tuple(answers[0], answers[1], opened);
   }
 
+  NewMatrix<float> embed(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                         int n_threads) const {
+    const CsrView X = rows(indptr, indices, values, n_cols);
+    return to_numpy(without_gil([&] { return labelwood::embed(model_, X, n_threads); }), X.n_rows(), model_.embeddings.width);
+  }
+
  private:
+  CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) const {
+    if (n_cols != (model_.places.empty() ? model_.embeddings.n : std::ssize(model_.places)))
+      throw Error("the rows have other features than the model");
+    return csr_view(indptr, indices, values, n_cols);
+  }
+
   const nb::tuple embeddings_, vectors_;
+  const Array<int32_t> places_;
   std::optional<TreeArgument> tree_;
   std::vector<int32_t> first_vectors_;
   int64_t n_labels_;
@@ -126,7 +142,9 @@ void bind_softmax_trees(nb::module_& m) {
         "Learns embeddings of features and vectors of nodes, or without a tree of labels, in place.");
   m.def("product_codes", product_codes_of, "Codes, centers and scales of the rows of a matrix.");
   nb::class_<SoftmaxTree>(m, "SoftmaxTree")
-      .def(nb::init<const nb::object&, const nb::tuple&, const nb::tuple&, int64_t>(), "tree"_a.none(), "embeddings"_a, "vectors"_a, "n_labels"_a)
+      .def(nb::init<const nb::object&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, int64_t>(), "tree"_a.none(),
+           "embeddings"_a, "vectors"_a, "places"_a, "n_labels"_a)
+      .def("embed", &SoftmaxTree::embed, "The mean embedding of each row's features.")
       .def("topk", &SoftmaxTree::topk, "Ids, scores, and how many nodes were opened.");
 }
 

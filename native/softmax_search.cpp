@@ -1,5 +1,6 @@
 #include "softmax_search.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <vector>
@@ -13,19 +14,33 @@ namespace {
 float log_sigmoid(float score) { return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score)); }
 
 struct Space {
+  std::vector<int32_t> places;
   std::vector<float> mean, scaled, scores;
   OpeningSpace opening;
 };
 
-// The weighted mean of the embeddings of a row's features.
-void embed(const StoredRows& embeddings, std::span<const int32_t> features, std::span<const float> values, Space& space) {
+constexpr int64_t kRowsAtOnce = 64;
+
+// The mean of the embeddings of a row's features, weighted by its values. Features without an embedding are left out.
+void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values, Space& space) {
+  space.places.assign(features.begin(), features.end());
+  space.scaled.assign(values.begin(), values.end());
+  if (!model.places.empty()) {
+    size_t n = 0;
+    for (size_t j = 0; j < features.size(); ++j)
+      if (const int32_t place = model.places[features[j]]; place >= 0) {
+        space.places[n] = place;
+        space.scaled[n++] = values[j];
+      }
+    space.places.resize(n);
+    space.scaled.resize(n);
+  }
   double sum = 0;
-  for (float value : values) sum += std::abs(value);
+  for (float value : space.scaled) sum += std::abs(value);
   const float scale = sum > 0 ? static_cast<float>(1 / sum) : 0.0f;
-  space.scaled.resize(values.size());
-  for (size_t j = 0; j < values.size(); ++j) space.scaled[j] = values[j] * scale;
-  space.mean.assign(embeddings.width, 0.0f);
-  embeddings.add(features, space.scaled, space.mean.data());
+  for (float& value : space.scaled) value *= scale;
+  space.mean.assign(model.embeddings.width, 0.0f);
+  model.embeddings.add(space.places, space.scaled, space.mean.data());
 }
 
 OpeningOrder order_of(const SoftmaxSearchOptions& o) {
@@ -102,7 +117,6 @@ void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options
 }  // namespace
 
 Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened) {
-  constexpr int64_t kRowsAtOnce = 64;
   Answers out(X.n_rows(), options.k);
   const bool flat = model.tree.child_ptr.empty();
   const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, options.allowed);
@@ -111,7 +125,7 @@ Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchO
     thread_local Space space;
     TreeSearch tree_search(model, options, open_nodes, space);
     for (int64_t row = begin; row < end; ++row) {
-      embed(model.embeddings, X.row(row), X.row_values(row), space);
+      embed_row(model, X.row(row), X.row_values(row), space);
       if (flat) score_labels(model, options, space, tree_search.best()); else tree_search.run();
       out.put(row, tree_search.best());
     }
@@ -120,6 +134,19 @@ Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchO
   opened = n_opened;
   for (size_t i = 0; i < out.ids.size(); ++i)
     if (out.ids[i] >= 0) out.scores[i] = std::exp(out.scores[i]);
+  return out;
+}
+
+Buffer<float> embed(const SoftmaxModel& model, const CsrView& X, int n_threads) {
+  const int64_t width = model.embeddings.width;
+  Buffer<float> out(X.n_rows() * width);
+  parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    Space space;
+    for (int64_t row = begin; row < end; ++row) {
+      embed_row(model, X.row(row), X.row_values(row), space);
+      std::copy(space.mean.begin(), space.mean.end(), out.data() + row * width);
+    }
+  });
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace labelwood {
 
 struct SoftmaxModel {
   StoredRows embeddings;  // features × width
+  std::span<const int32_t> places;  // of each feature its embedding, or −1; empty: all have theirs, in order
   StoredRows vectors;     // of the tree's nodes, as VectorsOfNodes has them; without a tree, of labels
   TreeView tree;          // without nodes: a sigmoid for every label
   std::span<const int32_t> first_vectors;  // of the tree's nodes
@@ -27,5 +28,8 @@ struct SoftmaxSearchOptions {
 
 // A label's score is the product of the chances on the way to its leaf. `opened` counts the nodes opened in all.
 Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened);
+
+// The mean embedding of each row's features.
+Buffer<float> embed(const SoftmaxModel& model, const CsrView& X, int n_threads);
 
 }  // namespace labelwood

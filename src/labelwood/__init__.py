@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
     from labelwood.models.one_vs_rest import OneVsRest
+    from labelwood.models.softmax_tree import SoftmaxTreeClassifier
     from labelwood.models.text import TextClassifier
     from labelwood.models.tree import TreeClassifier, preset
 
@@ -36,6 +37,7 @@ _HOME = {
     "Model": "labelwood.base",
     "OneVsRest": "labelwood.models.one_vs_rest",
     "TextClassifier": "labelwood.models.text",
+    "SoftmaxTreeClassifier": "labelwood.models.softmax_tree",
     "TreeClassifier": "labelwood.models.tree",
     "TextVectorizer": "labelwood.features",
     "TopK": "labelwood.base",
@@ -55,6 +57,7 @@ __all__ = [
     "LabelwoodError",
     "Model",
     "OneVsRest",
+    "SoftmaxTreeClassifier",
     "TextClassifier",
     "TextVectorizer",
     "TopK",

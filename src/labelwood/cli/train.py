@@ -20,7 +20,9 @@ def run(
     reading: DataOptions,
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
-    model: Annotated[str | None, typer.Option(help="Name of the model: tree, one-vs-rest or centroid.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Name of the model: tree, softmax-tree, one-vs-rest or centroid.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
     assign: options.Assign = None,
@@ -67,7 +69,7 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
         tables["params"] = {**_preset_of(cls, preset), **tables["params"]}
     check_params(cls, tables["params"])
     check_params(TextVectorizer, tables["vectorizer"])
-    vectorizer = TextVectorizer(**tables["vectorizer"])
+    vectorizer = TextVectorizer(**{**cls.text_params, **tables["vectorizer"]})
     return TextClassifier(model=cls(**tables["params"]), vectorizer=vectorizer, n_threads=threads)
 
 

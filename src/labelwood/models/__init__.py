@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MODELS = {
     "centroid": "labelwood.models.centroid:CentroidClassifier",
     "tree": "labelwood.models.tree:TreeClassifier",
+    "softmax-tree": "labelwood.models.softmax_tree:SoftmaxTreeClassifier",
     "one-vs-rest": "labelwood.models.one_vs_rest:OneVsRest",
 }
 

@@ -73,10 +73,12 @@ class TextClassifier(Params):
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        vectorizer, X = features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
+        vectorizer, X = features_to_learn_from(
+            data, self._fresh(self.vectorizer or TextVectorizer(**model.text_params))
+        )
         Y = labels_to_learn_from(data)
         frequencies = label_frequencies(Y)
-        model.fit(X, Y)
+        model.fit(X, Y, **({"feature_names": feature_names(vectorizer, X)} if model.needs_feature_names else {}))
         # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
         self.model_: Model = model
         self.vectorizer_ = vectorizer
@@ -243,6 +245,18 @@ def features_to_learn_from(data: Dataset, vectorizer: TextVectorizer) -> tuple[T
     if data.texts is None:
         return None, _joined(None, data)
     return vectorizer, _joined(vectorizer.fit_transform(data.texts), data)
+
+
+def feature_names(vectorizer: TextVectorizer | None, X: Any) -> list[str]:
+    """What the features of learned rows are called: terms by themselves, numeric features by nothing.
+
+    Example:
+        >>> vectorizer, X = features_to_learn_from(Dataset.from_texts(["a dog", "one cat"]), TextVectorizer())
+        >>> feature_names(vectorizer, X)
+        ['cat', 'dog', 'one']
+    """
+    terms = [] if vectorizer is None else list(vectorizer.get_feature_names_out())
+    return terms + [""] * (X.shape[1] - len(terms))
 
 
 def labels_to_learn_from(data: Dataset) -> Any:

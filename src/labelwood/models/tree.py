@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -14,9 +14,10 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
-from labelwood.errors import LabelwoodError, ModelError, ParameterError
+from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
-from labelwood.labels.representations import Members, members_of, sparse_label_vectors
+from labelwood.labels.representations import Members, members_of
+from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree
 from labelwood.progress import shown
 from labelwood.search.ensemble import mean_of
 from labelwood.search.slack import Slacks, largest_slack
@@ -28,15 +29,11 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
-TreeMaker: TypeAlias = Callable[[Any, Any, int], LabelTree]
 # Of each tree so many labels go into the mean at least, and twice as many as are asked for; fewer would turn near
 # misses into zeros.
 _CANDIDATES = 10
 _MAX_ARITY = 256
 _CLUSTERS = 100
-# Of a label its largest features make its clusters, so many of all labels together, but within bounds for each: more
-# than 512 do not make better clusters, and less than 64 worse ones.
-_LABEL_FEATURES = 1 << 24
 _TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
 
@@ -188,15 +185,12 @@ class TreeClassifier(Model):
         )
 
     def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
-        if isinstance(self.tree, LabelTree):
-            return [_tree_for(Y.n_cols, self.tree)] * self.n_trees
-        if self.tree == "given":
-            raise ParameterError("the tree that was given is not kept as a parameter: give it again to train again")
-        features = min(512, max(64, _LABEL_FEATURES // Y.n_cols))
-        vectors = sparse_label_vectors(rows, members, features, threads).to_scipy()
+        if isinstance(self.tree, LabelTree) or self.tree == "given":
+            return [given_tree(self.tree, Y.n_cols)] * self.n_trees
+        vectors = cluster_vectors(rows, members, threads)
         seeds = range(self.seed, self.seed + self.n_trees)
         if callable(self.tree):
-            return [_tree_for(Y.n_cols, self.tree(vectors, Y.to_scipy(), seed)) for seed in seeds]
+            return [given_tree(self.tree(vectors, Y.to_scipy(), seed), Y.n_cols) for seed in seeds]
         shared: dict[str, Any] = {"max_leaf": self.max_leaf, "n_threads": threads}
         if self.tree == "interpolated":
             shared |= {"lam": self.lam, "arity": self.arity or 2}
@@ -330,14 +324,6 @@ class TreeClassifier(Model):
             for i in numbers
         ]
         self.slacks_ = Slacks.from_arrays(state.arrays, self.n_trees)
-
-
-def _tree_for(n_labels: int, tree: Any) -> LabelTree:
-    if not isinstance(tree, LabelTree):
-        raise LabelwoodError(f"the function that makes the tree returned {type(tree).__name__}: return a LabelTree")
-    if tree.n_labels != n_labels:
-        raise LabelwoodError(f"the tree holds {tree.n_labels} labels and Y has {n_labels}: give their tree")
-    return tree
 
 
 def preset(name: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from labelwood.trees.interpolated import interpolated, lam_of
 from labelwood.trees.kmeans import kmeans
 from labelwood.trees.picture import draw
 from labelwood.trees.random import random_tree
+from labelwood.trees.single import with_single_leaves
 from labelwood.trees.tree import LabelTree
 
 BUILDERS: dict[str, Callable[..., LabelTree]] = {"balanced": balanced, "kmeans": kmeans, "random": random_tree}
@@ -30,4 +31,5 @@ __all__ = [
     "lam_of",
     "random_tree",
     "read_hierarchy",
+    "with_single_leaves",
 ]

@@ -1,0 +1,303 @@
+"""Embeddings of features and a hierarchical softmax over a label tree: fast to train from text, small to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from labelwood import _native
+from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
+from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
+from labelwood.labels.representations import members_of
+from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree
+from labelwood.progress import shown
+from labelwood.search.softmax import Matrix, TrainedSoftmax
+from labelwood.trees import BUILDERS, LabelTree, huffman, interpolated, with_single_leaves
+
+if TYPE_CHECKING:
+    from labelwood.store import State
+
+Positive: TypeAlias = Annotated[float, Gt(0)]
+# Features of rows that are embedded together before any is learned from. Precision does not depend on it up to many
+# times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
+_BATCH_ENTRIES = 1 << 13
+_LANES = 8  # rows are filled up to a multiple of it for training
+
+
+class SoftmaxTreeClassifier(Model):
+    """A row is the mean of its features' embeddings; at every node of a label tree, a softmax chooses the child.
+
+    A label's score is the chance of the way to its leaf, so the scores of all labels sum to one. The search opens the
+    likeliest nodes first and is exact unless `beam` is given. This is how fastText classifies, on any tree; the model
+    of a seed is the same for any number of threads.
+
+    Values of features weigh their embeddings: counts of words give the mean over words, tf-idf a weighted one. Features
+    that no training row has are not embedded.
+
+    Parameters:
+        tree: How labels are arranged: by frequency alone ("huffman"), by likeness and frequency ("interpolated", with
+            `lam`), by likeness alone ("balanced"), at random, as a `LabelTree` that is given, or as a function makes
+            it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse. Leaves of more
+            than one label are split.
+        lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
+        loss: "softmax" along the tree, or "one-vs-rest": a sigmoid for every label and no tree, whose training and
+            prediction take time for each label of the catalogue.
+        targets: Whether a row's step is for all of its labels, or for one that is "drawn" at random each time. With
+            several labels a row, "all" learns more in an epoch, "drawn" takes less time for it.
+        dim: Numbers of an embedding.
+        epochs: How often every row is learned from.
+        learning_rate: How far a step goes at the beginning; it falls to zero evenly.
+        word_vectors: A text file of vectors (.vec) that features of the same name begin with, for texts.
+        beam: Nodes opened at each depth; None opens all that can matter, which is exact.
+        seed: Same seed, same bytes.
+        verbose: Whether to show progress while training.
+        n_threads: How many threads to use; all cores if not given.
+
+    Fitted attribute: `trained_`, the tree, the embeddings and the vectors.
+
+    Example:
+        >>> model = SoftmaxTreeClassifier(dim=8, epochs=200).fit(np.eye(4), np.eye(4))
+        >>> model.predict_topk(np.eye(4), k=1).ids.ravel().tolist()
+        [0, 1, 2, 3]
+    """
+
+    kind: ClassVar[str] = "softmax-tree"
+    machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
+    text_params: ClassVar[Mapping[str, Any]] = {"use_idf": False, "sublinear_tf": False, "norm": None}
+
+    trained_: TrainedSoftmax
+
+    def __init__(
+        self,
+        *,
+        tree: Literal["huffman", "interpolated", "balanced", "random", "given"] | LabelTree | TreeMaker = "huffman",
+        lam: Annotated[float, Ge(0), Le(2)] = 1.0,
+        loss: Literal["softmax", "one-vs-rest"] = "softmax",
+        targets: Literal["all", "drawn"] = "all",
+        dim: Annotated[int, Ge(1), Le(65536)] = 100,
+        epochs: Annotated[int, Ge(1)] = 5,
+        learning_rate: Positive = 0.5,
+        word_vectors: str | PathLike[str] | None = None,
+        beam: Annotated[int, Ge(1)] | None = None,
+        seed: Annotated[int, Ge(0)] = 0,
+        verbose: bool = False,
+        n_threads: Threads = None,
+    ) -> None:
+        self.tree = tree
+        self.lam = lam
+        self.loss = loss
+        self.targets = targets
+        self.dim = dim
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.word_vectors = word_vectors
+        self.beam = beam
+        self.seed = seed
+        self.verbose = verbose
+        self.n_threads = n_threads
+
+    @property
+    def needs_feature_names(self) -> bool:  # type: ignore[override]
+        """Whether `fit` must be told what features are called."""
+        return self.word_vectors is not None
+
+    def fit(self, X: Any, Y: Any, *, row_weights: Any = None, feature_names: Any = None) -> Self:
+        """Learns from rows × features `X` and rows × labels `Y`; `feature_names` are for `word_vectors`."""
+        self._names = feature_names
+        try:
+            return super().fit(X, Y, row_weights=row_weights)
+        finally:
+            del self._names
+
+    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
+        rows = X if isinstance(X, Sparse) else from_dense(X)
+        threads = thread_count(self.n_threads)
+        tree = None if self.loss == "one-vs-rest" else self._label_tree(rows, Y, threads)
+        n_vectors = Y.n_cols if tree is None else int(np.maximum(np.diff(tree.child_ptr) - 1, 0).sum())
+        embeddings = self._first_embeddings(rows)
+        vectors = np.zeros((n_vectors, embeddings.shape[1]), np.float32)
+        progress = _native.Progress()
+        with shown(progress, "training", enabled=self.verbose):
+            _native.train_softmax(
+                *rows,
+                Y.indptr,
+                Y.indices,
+                Y.n_cols,
+                None if tree is None else tuple(tree.arrays().values()),
+                self.epochs,
+                self.learning_rate,
+                self.targets == "all",
+                _BATCH_ENTRIES,
+                self.seed,
+                row_weights / row_weights.mean() if len(row_weights) else row_weights,
+                embeddings,
+                vectors,
+                threads,
+                progress,
+            )
+        parts = [Matrix(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
+        if not all(_native.all_finite(part.plain.reshape(-1)) for part in parts if part.plain is not None):
+            raise LabelwoodError(f"training with learning_rate={self.learning_rate} ran away: give a smaller one")
+        self.trained_ = TrainedSoftmax(tree, parts[0], parts[1], rows.n_cols, Y.n_cols)
+
+    def _first_embeddings(self, rows: Sparse) -> Floats:
+        """Small random numbers, or the vectors that are given; zeros for features that no row has."""
+        seen = np.flatnonzero(np.bincount(rows.indices, minlength=rows.n_cols))
+        width = -(-self.dim // _LANES) * _LANES
+        embeddings = np.zeros((rows.n_cols, width), np.float32)
+        random = np.random.default_rng(self.seed).random((len(seen), self.dim), dtype=np.float32)
+        embeddings[seen, : self.dim] = (2 * random - 1) / self.dim
+        if self.word_vectors is not None:
+            given, found = self._given_embeddings(rows.n_cols)
+            embeddings[found, : self.dim] = given[found]
+        return embeddings
+
+    def _given_embeddings(self, n_features: int) -> tuple[Floats, NDArray[np.bool_]]:
+        from labelwood.features import word_vectors
+
+        assert self.word_vectors is not None
+        if self._names is None or len(self._names) != n_features:
+            raise ParameterError(
+                "word_vectors needs the name of every feature: train from texts, or give feature_names"
+            )
+        given, found = word_vectors(self.word_vectors, self._names)
+        if given.shape[1] != self.dim:
+            raise ParameterError(
+                f"the word vectors have {given.shape[1]} numbers each and dim is {self.dim}: make them equal"
+            )
+        return given, found
+
+    def _label_tree(self, rows: Sparse, Y: Sparse, threads: int) -> LabelTree:
+        """A tree with one label a leaf."""
+        if self.tree == "huffman":
+            return _huffman(Y)
+        if isinstance(self.tree, LabelTree) or self.tree == "given":
+            return _single(given_tree(self.tree, Y.n_cols))
+        vectors = cluster_vectors(unit_rows(_by_rarity(rows)), members_of(Y), threads)
+        if callable(self.tree):
+            return _single(given_tree(self.tree(vectors, Y.to_scipy(), self.seed), Y.n_cols))
+        shared: dict[str, Any] = {"arity": 2, "max_leaf": 1, "seed": self.seed, "n_threads": threads}
+        if self.tree == "interpolated":
+            return interpolated(vectors, Y.to_scipy(), lam=self.lam, **shared)
+        return BUILDERS[self.tree](vectors, **shared)
+
+    def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
+        rows = X if isinstance(X, Sparse) else from_dense(X)
+        top, _ = self.trained_.topk(rows, k, beam=self.beam, limits=limits, n_threads=thread_count(self.n_threads))
+        return top
+
+    def embed(self, X: Any) -> Floats:
+        """The embedding of each row, rows × `dim`: the mean of its features' embeddings.
+
+        Example:
+            >>> SoftmaxTreeClassifier(dim=8).fit(np.eye(3), np.eye(3)).embed(np.eye(3)).shape
+            (3, 8)
+        """
+        return self.trained_.embed(self._checked(X), thread_count(self.n_threads))
+
+    def search_costs(self, X: Any, k: int = 5) -> dict[str, float]:
+        """What the search looks at, a row: nodes opened.
+
+        Example:
+            >>> SoftmaxTreeClassifier(dim=8, epochs=200).fit(np.eye(4), np.eye(4)).search_costs(np.eye(4), k=1)
+            {'nodes': 2.0}
+        """
+        rows = self._checked(X)
+        k = min(check_k(k), self.n_labels_)
+        _, opened = self.trained_.topk(
+            rows, k, beam=self.beam, limits=NO_LIMITS, n_threads=thread_count(self.n_threads)
+        )
+        return {"nodes": opened / max(rows.n_rows, 1)}
+
+    def compressed(self, *, max_features: int | None = None, part: int = 2) -> SoftmaxTreeClassifier:
+        """A copy that takes a fraction of the memory and answers nearly the same.
+
+        Of the embeddings, those of the `max_features` features stay that matter most; of them and of the vectors, every
+        `part` numbers become one byte (product quantisation). Training starts anew from the uncompressed model only.
+
+        Example:
+            >>> X = np.eye(300)
+            >>> model = SoftmaxTreeClassifier(dim=16, epochs=50, learning_rate=1).fit(X, X)
+            >>> small = model.compressed()
+            >>> small.trained_.embeddings.codes.shape
+            (300, 8)
+        """
+        self.check_fitted()
+        trained = self.trained_
+        features = None if max_features is None else self.features_that_matter(max_features)
+        embeddings = trained.embeddings
+        if features is not None and embeddings.plain is not None:
+            embeddings = Matrix(plain=np.ascontiguousarray(embeddings.plain[features]))
+        how = {"part": part, "seed": self.seed, "n_threads": thread_count(self.n_threads)}
+        small = type(self)(**self.get_params(deep=False))
+        for name in ("n_features_in_", "n_labels_", "labels_per_row_"):
+            setattr(small, name, getattr(self, name))
+        small.trained_ = replace(
+            trained, embeddings=embeddings.as_codes(**how), vectors=trained.vectors.as_codes(**how), kept=features
+        )
+        return small
+
+    def features_that_matter(self, n: int) -> NDArray[np.int32]:
+        """The `n` features with the longest embeddings, ascending.
+
+        Example:
+            >>> model = SoftmaxTreeClassifier(dim=8, epochs=50).fit([[1.0, 0, 0], [0, 1, 0]], [[1, 0], [0, 1]])
+            >>> model.features_that_matter(2)  # no row has the third
+            array([0, 1], dtype=int32)
+        """
+        self.check_fitted()
+        plain = self.trained_.embeddings.plain
+        if plain is None:
+            raise LabelwoodError("the model is compressed already: compress the one it was made from")
+        if n < 1:
+            raise ParameterError(f"{n} features are too few: keep at least one")
+        longest = np.argsort(-np.einsum("ij,ij->i", plain, plain), kind="stable")[:n]
+        return np.sort(longest).astype(np.int32)
+
+    def _checked(self, X: Any) -> Sparse:
+        features = self.check_features(X)
+        return features if isinstance(features, Sparse) else from_dense(features)
+
+    def state(self) -> State:
+        """Everything the store needs; a tree that was given is kept with its vectors, not as a parameter."""
+        state = super().state()
+        return state if isinstance(self.tree, str) else replace(state, params={**state.params, "tree": "given"})
+
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        return self.trained_.arrays()
+
+    def _restore(self, state: State) -> None:
+        sizes = (self.dim, self.n_features_in_, self.n_labels_)
+        flat = self.loss == "one-vs-rest"
+        self.trained_ = TrainedSoftmax.from_arrays(state.arrays, *sizes, flat=flat, verify=state.verify)
+
+
+def _single(tree: LabelTree) -> LabelTree:
+    if len(tree.labels) > tree.n_labels:
+        raise LabelwoodError("the tree holds a label in several leaves: a softmax tree needs each label once")
+    return with_single_leaves(tree)
+
+
+def _huffman(Y: Sparse) -> LabelTree:
+    """Labels that are equally frequent stand in an order that their rows decide, so that numbers of labels do not."""
+    frequencies = np.bincount(Y.indices, minlength=Y.n_cols)
+    marks = np.random.default_rng(0).integers(2**63, size=Y.n_rows, dtype=np.uint64)
+    fingerprints = np.zeros(Y.n_cols, np.uint64)
+    np.add.at(fingerprints, Y.indices, np.repeat(marks, np.diff(Y.indptr)))
+    order = np.lexsort((fingerprints, frequencies)).astype(np.int32)
+    tree = huffman(frequencies[order])
+    return replace(tree, labels=order[tree.labels], verify=False)
+
+
+def _by_rarity(rows: Sparse) -> Sparse:
+    """Rows whose features weigh the more the fewer rows have them: frequent ones say little about a label."""
+    n_rows = np.bincount(rows.indices, minlength=rows.n_cols)
+    weights = np.log((1 + rows.n_rows) / (1 + n_rows)).astype(np.float32)
+    return rows._replace(values=rows.values * weights[rows.indices])
