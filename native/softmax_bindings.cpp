@@ -17,6 +17,8 @@ using Writable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
+Scaling scaling_of(bool unit) { return unit ? Scaling::kUnit : Scaling::kMean; }
+
 // Arrays of a label tree, kept alive next to the view of them.
 struct TreeArgument {
   Array<int32_t> child_ptr;
@@ -30,11 +32,11 @@ struct TreeArgument {
 
 void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                    const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices, int64_t n_labels, const nb::object& tree,
-                   int epochs, float learning_rate, bool all_labels, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
+                   int epochs, float learning_rate, bool all_labels, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
                    const Writable<float>& embeddings, const Writable<float>& vectors, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), Y = pattern_view(label_indptr, label_indices, n_labels);
   const int64_t width = embeddings.shape(1);
-  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, batch_entries, seed, view(row_weights)};
+  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
   if (X.n_rows() != Y.n_rows() || (row_weights.size() != 0 && std::ssize(options.row_weights) != X.n_rows()))
     throw Error("the rows of features, labels and weights differ in number");
   if (width < 8 || width % 8 != 0 || vectors.shape(1) != embeddings.shape(1) || static_cast<int64_t>(embeddings.shape(0)) != n_cols)
@@ -84,10 +86,12 @@ nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t see
 // A model ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class SoftmaxTree {
  public:
-  SoftmaxTree(const nb::object& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, int64_t n_labels)
+  SoftmaxTree(const nb::object& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, bool unit,
+              int64_t n_labels)
       : embeddings_(embeddings), vectors_(vectors), places_(places), n_labels_(n_labels) {
     model_.embeddings = stored_rows(embeddings);
     model_.places = view(places_);
+    model_.scaling = scaling_of(unit);
     model_.vectors = stored_rows(vectors);
     int64_t n_vectors = n_labels;
     if (!tree.is_none()) {
@@ -142,8 +146,8 @@ void bind_softmax_trees(nb::module_& m) {
         "Learns embeddings of features and vectors of nodes, or without a tree of labels, in place.");
   m.def("product_codes", product_codes_of, "Codes, centers and scales of the rows of a matrix.");
   nb::class_<SoftmaxTree>(m, "SoftmaxTree")
-      .def(nb::init<const nb::object&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, int64_t>(), "tree"_a.none(),
-           "embeddings"_a, "vectors"_a, "places"_a, "n_labels"_a)
+      .def(nb::init<const nb::object&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, bool, int64_t>(), "tree"_a.none(),
+           "embeddings"_a, "vectors"_a, "places"_a, "unit"_a, "n_labels"_a)
       .def("embed", &SoftmaxTree::embed, "The mean embedding of each row's features.")
       .def("topk", &SoftmaxTree::topk, "Ids, scores, and how many nodes were opened.");
 }

@@ -35,9 +35,7 @@ void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std
     space.places.resize(n);
     space.scaled.resize(n);
   }
-  double sum = 0;
-  for (float value : space.scaled) sum += std::abs(value);
-  const float scale = sum > 0 ? static_cast<float>(1 / sum) : 0.0f;
+  const float scale = scale_of(space.scaled, model.scaling);
   for (float& value : space.scaled) value *= scale;
   space.mean.assign(model.embeddings.width, 0.0f);
   model.embeddings.add(space.places, space.scaled, space.mean.data());

@@ -13,6 +13,7 @@ namespace labelwood {
 struct SoftmaxModel {
   StoredRows embeddings;  // features × width
   std::span<const int32_t> places;  // of each feature its embedding, or −1; empty: all have theirs, in order
+  Scaling scaling = Scaling::kMean;  // of the weights of a row's features
   StoredRows vectors;     // of the tree's nodes, as VectorsOfNodes has them; without a tree, of labels
   TreeView tree;          // without nodes: a sigmoid for every label
   std::span<const int32_t> first_vectors;  // of the tree's nodes

@@ -16,7 +16,7 @@ namespace {
 
 float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
 
-// A row that is learned from: where its features and labels are, and what the weights of its features are divided by.
+// A row that is learned from: where its features and labels are, and what the weights of its features are multiplied by.
 struct Example {
   int32_t row;
   float scale;
@@ -55,7 +55,7 @@ class TreeOutput {
     }
   }
 
-  int64_t most_rows() const { return 1 << 9; }
+  int64_t most_rows() const { return o_.batch_rows; }
 
   // Where the rows go; `draw` is what chance says of a row.
   template <class Draw>
@@ -79,7 +79,9 @@ class TreeOutput {
   void learn(Part& part, const float* means, float rate, std::span<const Example> examples, int worker, int n_workers) {
     const auto& kernels = simd::kernels();
     const int64_t width = o_.width;
-    for (const Part::Visit& visit : part.visits) {
+    for (size_t at = 0; at < part.visits.size(); ++at) {
+      const Part::Visit& visit = part.visits[at];
+      if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node);
       if (n_workers > 1 && visit.node % n_workers != worker) continue;
       const float* mean = means + visit.example * width;
       const int32_t row = examples[visit.example].row;
@@ -116,6 +118,13 @@ class TreeOutput {
   }
 
  private:
+  static constexpr size_t kVisitsAhead = 6;
+
+  void prefetch(int32_t node) const {
+    const float* vector = vectors_ + first_[node] * o_.width;
+    for (int64_t i = 0; i < o_.width; i += 16) __builtin_prefetch(vector + i);
+  }
+
   float weight_of(int32_t row) const { return o_.row_weights.empty() ? 1.0f : o_.row_weights[row]; }
 
   void add_edges(std::vector<uint64_t>& edges, int32_t label) const {
@@ -173,7 +182,7 @@ class FlatOutput {
  public:
   FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
 
-  int64_t most_rows() const { return std::max<int64_t>(1, (1 << 20) / Y_.n_cols); }
+  int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
   template <class Draw>
   void plan(Part& part, std::span<const Example> examples, int32_t begin, int32_t end, Draw) const {
@@ -227,9 +236,8 @@ class Descent {
   Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, Crew& crew)
       : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew) {
     for (int64_t row = 0; row < X.n_rows(); ++row) {
-      double sum = 0;
-      for (float value : X.row_values(row)) sum += std::abs(value);
-      if (sum > 0 && !Y.row(row).empty()) examples_.push_back({static_cast<int32_t>(row), static_cast<float>(1 / sum)});
+      const float scale = scale_of(X.row_values(row), options.scaling);
+      if (scale > 0 && !Y.row(row).empty()) examples_.push_back({static_cast<int32_t>(row), scale});
     }
     for (Batch& batch : batches_) batch.parts.resize(crew.size());
   }

@@ -21,7 +21,9 @@ struct SoftmaxOptions {
   int epochs = 5;
   float learning_rate = 0.1f;  // at the beginning; it falls to zero evenly
   bool all_labels = false;    // whether a row's step is for all of its labels, or for one of them drawn at random
-  int64_t batch_entries = 1 << 12;  // features of the rows that are embedded together, before any of them is learned from
+  Scaling scaling = Scaling::kMean;  // of the weights of a row's features
+  int64_t batch_rows = 64;  // rows that are embedded together, before any of them is learned from; or fewer, if they have
+  int64_t batch_entries = 1 << 13;  // so many features
   uint64_t seed = 0;
   std::span<const float> row_weights;  // how much each row counts; empty: all the same
 };

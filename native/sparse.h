@@ -28,6 +28,15 @@ inline double squared_length(std::span<const float> values) {
 // What brings a row of this squared length to unit length; a row of zeros stays as it is.
 inline double unit_scale(double square) { return square > 0 ? 1 / std::sqrt(square) : 1; }
 
+// What weights of a row are divided by, so that they sum to one or have unit length.
+enum class Scaling { kMean, kUnit };
+inline float scale_of(std::span<const float> values, Scaling scaling) {
+  double sum = 0;
+  for (float v : values) sum += std::abs(v);
+  if (sum == 0) return 0;
+  return static_cast<float>(scaling == Scaling::kUnit ? unit_scale(squared_length(values)) : 1 / sum);
+}
+
 struct Csr {
   Buffer<int64_t> indptr;
   Buffer<int32_t> indices;

@@ -18,6 +18,7 @@ PINNED = {
     "pecos": [["numpy==1.26.4", "scipy==1.13.1", "scikit-learn==1.5.2"], ["--no-deps", "libpecos==1.2.8"]],
     "omikuji": [["omikuji==0.5.2", "numpy==2.2.6", "scipy==1.15.3"]],
     "napkinxc": [["napkinxc==0.7.2", "numpy==1.26.4", "scipy==1.13.1"]],
+    "fasttext": [["fasttext==0.9.3", "numpy==1.26.4", "scipy==1.13.1"]],
     "libmultilabel": [["libmultilabel==0.10.0"]],
 }
 

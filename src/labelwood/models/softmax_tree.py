@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Features of rows that are embedded together before any is learned from. Precision does not depend on it up to many
 # times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
-_BATCH_ENTRIES = 1 << 13
+_BATCH = 64, 1 << 13
 _LANES = 8  # rows are filled up to a multiple of it for training
 
 
@@ -81,6 +81,7 @@ class SoftmaxTreeClassifier(Model):
         lam: Annotated[float, Ge(0), Le(2)] = 1.0,
         loss: Literal["softmax", "one-vs-rest"] = "softmax",
         targets: Literal["all", "drawn"] = "all",
+        scaling: Literal["unit", "mean"] = "mean",
         dim: Annotated[int, Ge(1), Le(65536)] = 100,
         epochs: Annotated[int, Ge(1)] = 5,
         learning_rate: Positive = 0.5,
@@ -94,6 +95,7 @@ class SoftmaxTreeClassifier(Model):
         self.lam = lam
         self.loss = loss
         self.targets = targets
+        self.scaling = scaling
         self.dim = dim
         self.epochs = epochs
         self.learning_rate = learning_rate
@@ -134,7 +136,8 @@ class SoftmaxTreeClassifier(Model):
                 self.epochs,
                 self.learning_rate,
                 self.targets == "all",
-                _BATCH_ENTRIES,
+                self.scaling == "unit",
+                *_BATCH,
                 self.seed,
                 row_weights / row_weights.mean() if len(row_weights) else row_weights,
                 embeddings,
@@ -145,7 +148,7 @@ class SoftmaxTreeClassifier(Model):
         parts = [Matrix(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
         if not all(_native.all_finite(part.plain.reshape(-1)) for part in parts if part.plain is not None):
             raise LabelwoodError(f"training with learning_rate={self.learning_rate} ran away: give a smaller one")
-        self.trained_ = TrainedSoftmax(tree, parts[0], parts[1], rows.n_cols, Y.n_cols)
+        self.trained_ = TrainedSoftmax(tree, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling == "unit")
 
     def _first_embeddings(self, rows: Sparse) -> Floats:
         """Small random numbers, or the vectors that are given; zeros for features that no row has."""
@@ -276,7 +279,9 @@ class SoftmaxTreeClassifier(Model):
     def _restore(self, state: State) -> None:
         sizes = (self.dim, self.n_features_in_, self.n_labels_)
         flat = self.loss == "one-vs-rest"
-        self.trained_ = TrainedSoftmax.from_arrays(state.arrays, *sizes, flat=flat, verify=state.verify)
+        self.trained_ = TrainedSoftmax.from_arrays(
+            state.arrays, *sizes, unit=self.scaling == "unit", flat=flat, verify=state.verify
+        )
 
 
 def _single(tree: LabelTree) -> LabelTree:

@@ -95,12 +95,15 @@ class TrainedSoftmax:
     vectors: Matrix
     n_features: int
     n_labels: int
+    unit: bool  # whether weights of a row's features have unit length, or sum to one
     kept: NDArray[np.int32] | None = None  # the features that have embeddings, ascending; None: all
 
     @cached_property
     def _native(self) -> Any:
         tree = None if self.tree is None else tuple(self.tree.arrays().values())
-        return _native.SoftmaxTree(tree, self.embeddings.native(), self.vectors.native(), self._places(), self.n_labels)
+        return _native.SoftmaxTree(
+            tree, self.embeddings.native(), self.vectors.native(), self._places(), self.unit, self.n_labels
+        )
 
     def _places(self) -> NDArray[np.int32]:
         """Of each feature its row among the embeddings, or −1; empty where all have theirs."""
@@ -135,7 +138,15 @@ class TrainedSoftmax:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], width: int, n_features: int, n_labels: int, *, flat: bool, verify: bool
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        width: int,
+        n_features: int,
+        n_labels: int,
+        *,
+        unit: bool,
+        flat: bool,
+        verify: bool,
     ) -> TrainedSoftmax:
         """The reverse of `arrays`; with `verify`, every index is checked that native code relies on."""
         try:
@@ -146,7 +157,7 @@ class TrainedSoftmax:
                 raise ModelError("the model's features and their embeddings differ in number: save it again")
             if kept is not None and len(kept) and (kept[0] < 0 or kept[-1] >= n_features or (np.diff(kept) <= 0).any()):
                 raise ModelError("the model keeps features that it does not have: save it again")
-            trained = cls(tree, parts[0], parts[1], n_features, n_labels, kept)
+            trained = cls(tree, parts[0], parts[1], n_features, n_labels, unit, kept)
             _ = trained._native  # checks that all sizes fit each other
         except ModelError:
             raise
