@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,39 @@ def huffman(frequencies: Any) -> LabelTree:
     """
     weights = _checked(frequencies)
     order = np.argsort(weights, kind="stable")
+    return _tree_of(_joined(weights[order].tolist()), order.astype(np.int32))
+
+
+def _joined(weights: list[float]) -> NDArray[np.int64]:
+    """Huffman's algorithm for ascending weights: the pairs that are joined, each by a new number behind all before."""
+    n = len(weights)
+    sums = weights + [0.0] * (n - 1)
+    pairs = np.empty((max(n - 1, 0), 2), np.int64)
     # What is joined comes out in ascending order too, so two queues do what a heap would.
-    single = deque((float(weights[label]), [int(label)]) for label in order)
-    joined: deque[tuple[float, list[Any]]] = deque()
+    single, joined = 0, n
+    for new in range(n, 2 * n - 1):
+        for side in range(2):
+            if single < n and (joined == new or sums[single] <= sums[joined]):
+                pairs[new - n, side], single = single, single + 1
+            else:
+                pairs[new - n, side], joined = joined, joined + 1
+        sums[new] = sums[pairs[new - n, 0]] + sums[pairs[new - n, 1]]
+    return pairs
 
-    def lightest() -> tuple[float, list[Any]]:
-        return single.popleft() if not joined or (single and single[0][0] <= joined[0][0]) else joined.popleft()
 
-    for _ in range(len(weights) - 1):
-        a, b = lightest(), lightest()
-        joined.append((a[0] + b[0], [a[1], b[1]]))
-    return LabelTree.from_nested((joined or single)[0][1], len(weights))
+def _tree_of(pairs: NDArray[np.int64], labels: NDArray[np.int32]) -> LabelTree:
+    """The tree of pairs of nodes, the last of which is the root; node `i` without a pair holds ``labels[i]``."""
+    n = len(labels)
+    level = np.array([2 * n - 2])
+    inner, held = [], []
+    while len(level):
+        inner.append(level >= n)
+        held.append(labels[level[level < n]])
+        level = pairs[level[level >= n] - n].reshape(-1)
+    is_inner = np.concatenate(inner)
+    child_ptr = 1 + np.concatenate([[0], np.cumsum(2 * is_inner)])
+    label_ptr = np.concatenate([[0], np.cumsum(~is_inner)])
+    return LabelTree(child_ptr.astype(np.int32), label_ptr.astype(np.int64), np.concatenate(held), n)
 
 
 def fano(frequencies: Any) -> LabelTree:
