@@ -32,11 +32,11 @@ struct TreeArgument {
 
 void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                    const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices, int64_t n_labels, const nb::object& tree,
-                   int epochs, float learning_rate, bool all_labels, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
+                   int epochs, float learning_rate, bool all_labels, float decay, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
                    const Writable<float>& embeddings, const Writable<float>& vectors, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), Y = pattern_view(label_indptr, label_indices, n_labels);
   const int64_t width = embeddings.shape(1);
-  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
+  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, decay, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
   if (X.n_rows() != Y.n_rows() || (row_weights.size() != 0 && std::ssize(options.row_weights) != X.n_rows()))
     throw Error("the rows of features, labels and weights differ in number");
   if (width < 8 || width % 8 != 0 || vectors.shape(1) != embeddings.shape(1) || static_cast<int64_t>(embeddings.shape(0)) != n_cols)
