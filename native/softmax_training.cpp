@@ -14,6 +14,8 @@
 namespace labelwood {
 namespace {
 
+constexpr float kCurvature = 0.25f;  // of the logistic loss, at most
+
 float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
 
 // What a part of a batch's rows leads to, in the order of its rows.
@@ -126,7 +128,6 @@ class TreeOutput {
 
  private:
   static constexpr size_t kVisitsAhead = 6;
-  static constexpr float kCurvature = 0.25f;  // of the logistic loss, at most
 
   void prefetch(int32_t node) const {
     const float* vector = vectors_ + first_[node] * o_.width;
@@ -187,7 +188,7 @@ class TreeOutput {
 class FlatOutput {
  public:
   FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors)
-      : Y_(Y), o_(options), vectors_(vectors), before_(Y.n_cols * options.width) {}
+      : Y_(Y), o_(options), vectors_(vectors), before_(Y.n_cols * options.width), bends_(Y.n_cols) {}
 
   int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
@@ -207,13 +208,15 @@ class FlatOutput {
     for (int64_t label = begin; label < end; ++label) {
       float* vector = vectors_ + label * o_.width;
       std::copy_n(vector, o_.width, before_.data() + label * o_.width);
+      bends_[label] = kCurvature * rate * kernels.dot(vector, vector, o_.width);
       for (Part& part : parts)
         for (size_t i = 0; i < part.visits.size(); ++i) {
           const int32_t example = part.visits[i].example;
           const float* mean = means + example * o_.width;
           float& push = part.pushes[i * Y_.n_cols + label];
           push = rate * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
-          kernels.scale_and_add(std::max(0.0f, 1 - rate * o_.decay), push, mean, vector, o_.width);
+          const float own = 1 / (1 + kCurvature * rate * kernels.dot(mean, mean, o_.width));
+          kernels.scale_and_add(std::max(0.0f, 1 - rate * o_.decay), own * push, mean, vector, o_.width);
         }
     }
   }
@@ -221,10 +224,12 @@ class FlatOutput {
   template <class Each>
   void directions(const Part& part, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
     const auto& kernels = simd::kernels();
+    // A row meets all labels at once, so what its step does to their scores adds up.
+    const float bend = std::accumulate(bends_.begin(), bends_.end(), 0.0f);
     for (size_t i = 0; i < part.visits.size(); ++i) {
       direction.assign(end - begin, 0.0f);
       for (int64_t label = 0; label < Y_.n_cols; ++label)
-        kernels.add_scaled(part.pushes[i * Y_.n_cols + label], before_.data() + label * o_.width + begin, direction.data(), end - begin);
+        kernels.add_scaled(part.pushes[i * Y_.n_cols + label] / (1 + bend), before_.data() + label * o_.width + begin, direction.data(), end - begin);
       each(part.visits[i].example);
     }
   }
@@ -234,6 +239,7 @@ class FlatOutput {
   const SoftmaxOptions& o_;
   float* vectors_;
   std::vector<float> before_;  // the vectors as the batch has met them
+  std::vector<float> bends_;   // as Part::Visit::bend, of each label
 };
 
 // Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them one

@@ -88,7 +88,7 @@ class SoftmaxTreeClassifier(Model):
         dim: Annotated[int, Ge(1), Le(65536)] = 100,
         epochs: Annotated[int, Ge(1)] = 10,
         learning_rate: Positive = 1.0,
-        decay: Annotated[float, Ge(0)] = 0.02,
+        decay: Annotated[float, Ge(0)] = 0.015,
         word_vectors: str | PathLike[str] | None = None,
         beam: Annotated[int, Ge(1)] | None = None,
         seed: Annotated[int, Ge(0)] = 0,
