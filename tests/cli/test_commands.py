@@ -29,6 +29,24 @@ def test_train_saves_a_model_that_predicts_names(labelwood, model, tmp_path):
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_softmax_tree_is_trained_and_compressed(labelwood, tmp_path):
+    rows = tmp_path / "train.txt"
+    rows.write_text("__label__animal a dog barks\n__label__plant __label__tree an oak grows\n" * 20)
+    large, small = tmp_path / "large", tmp_path / "small"
+    assert labelwood("train", rows, "-o", large, "--model", "softmax-tree", "--set", "dim=16").status == 0
+    facts = json.loads(labelwood("compress", large, "-o", small, "--features", 4, "--json").out)
+    assert facts["features"] == 4
+    assert facts["bytes"] > 0
+    texts = tmp_path / "new.jsonl"
+    texts.write_text('{"text": "my dog"}\n')
+    for model in (large, small):
+        answer = json.loads(labelwood("predict", model, texts, "-k", 1).out)
+        assert answer["labels"][0]["label"] == "animal"
+    result = labelwood("compress", small, "-o", tmp_path / "smaller")
+    assert result.status == 2
+    assert "compressed already" in result.err
+
+
 def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):
     texts = tmp_path / "new.jsonl"
     texts.write_text('{"text": "dog"}\n{"text": "cat"}\n')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,7 @@ from scipy import sparse
 import labelwood as lw
 from labelwood import _native
 from labelwood.base import NO_LIMITS
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import as_features, as_labels
 from labelwood.trees import LabelTree, with_single_leaves
 
@@ -250,3 +252,44 @@ def test_embeddings_begin_with_word_vectors(tmp_path):
         lw.TextClassifier(model=model.set_params(dim=5)).fit(["a dog"], [["animal"]])
     with pytest.raises(ParameterError, match="feature_names"):
         model.fit(np.eye(2), np.eye(2))
+
+
+def _changed(**arrays):
+    """Replaces arrays of a state, or takes them away."""
+
+    def change(state):
+        return {name: a for name, a in {**state.arrays, **arrays}.items() if a is not None}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("embeddings", lambda a: a[:-1]),
+        ("embeddings", lambda a: a[:, :-1].copy()),
+        ("embeddings", lambda a: a.astype(np.float64)),
+        ("vectors", lambda a: a[1:]),
+        ("vectors", lambda a: np.where(a == a.max(), np.nan, a).astype(np.float32)),
+        ("child_ptr", lambda a: a[::-1].copy()),
+        ("child_ptr", lambda a: None),
+        ("labels", lambda a: a + 1),
+        ("labels", np.zeros_like),
+        ("embeddings.codes", lambda a: a[:, 1:].copy()),
+        ("embeddings.centers", lambda a: a[1:]),
+        ("embeddings.scales", lambda a: a[1:]),
+        ("vectors.scales", lambda a: a * np.inf),
+        ("kept", lambda a: a[::-1].copy()),
+        ("kept", lambda a: a + 1000),
+        ("kept", lambda a: a[:-1]),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other_are_refused(name, damage):
+    X, Y = data(n_rows=100)
+    model = lw.SoftmaxTreeClassifier(dim=8, epochs=1).fit(X, Y)
+    state = model.state()
+    if name not in state.arrays:
+        state = model.compressed(max_features=40).state()
+    damaged = dataclasses.replace(state, arrays=_changed(**{name: damage(state.arrays[name])})(state))
+    with pytest.raises(ModelError, match="save"):
+        lw.SoftmaxTreeClassifier.from_state(damaged)
