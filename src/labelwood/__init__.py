@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from labelwood.data.reading import Columns
     from labelwood.data.write import write
     from labelwood.errors import LabelwoodError
-    from labelwood.features import TextVectorizer
+    from labelwood.features import JoinedVectorizer, TextVectorizer
     from labelwood.labels import LabelIndex
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
@@ -39,6 +39,7 @@ _HOME = {
     "TextClassifier": "labelwood.models.text",
     "SoftmaxTreeClassifier": "labelwood.models.softmax_tree",
     "TreeClassifier": "labelwood.models.tree",
+    "JoinedVectorizer": "labelwood.features",
     "TextVectorizer": "labelwood.features",
     "TopK": "labelwood.base",
     "load": "labelwood.models",
@@ -53,6 +54,7 @@ __all__ = [
     "CentroidClassifier",
     "Columns",
     "Dataset",
+    "JoinedVectorizer",
     "LabelIndex",
     "LabelwoodError",
     "Model",

@@ -22,8 +22,9 @@ def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *
     if not isinstance(classifier, TextClassifier):
         raise ModelError(f"{path}: a bare {type(classifier).__name__} has no label names; load it in Python instead")
     classifier.n_threads = classifier.model_.n_threads = threads
-    if classifier.vectorizer_ is not None:
-        classifier.vectorizer_.n_threads = threads
+    for part in getattr(classifier.vectorizer_, "parts_", [classifier.vectorizer_]):
+        if part is not None:
+            part.n_threads = threads
     changes = settings(None, assign or [])
     check_params(type(classifier.model_), changes)
     classifier.model_.set_params(**changes)

@@ -24,7 +24,10 @@ def run(
         str | None, typer.Option(help="Name of the model: tree, softmax-tree, one-vs-rest or centroid.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file: model = …, tables params and vectorizer.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="TOML file: model = …, tables params and vectorizer."),
+    ] = None,
     assign: options.Assign = None,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -49,7 +52,6 @@ def run(
 
 def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:
     """An unfitted `TextClassifier` from a model's name, a preset of it and settings, which go before it."""
-    from labelwood.features import TextVectorizer
     from labelwood.models import model_class
     from labelwood.models.text import TextClassifier
     from labelwood.settings import check_params
@@ -59,18 +61,31 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     if not isinstance(named, str):
         raise ParameterError("model must be a name, such as tree")
     cls = model_class(model or named)
-    tables = {name: settings.pop(name, {}) for name in ("params", "vectorizer")}
-    for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise ParameterError(f"{name} must be a table of parameters")
+    vectorizer = _vectorizer(settings.pop("vectorizer", {}))
     # What stands at the top level, as --set key=value does, are the model's parameters too.
-    tables["params"] |= settings
+    params = _table("params", settings.pop("params", {})) | settings
     if preset is not None:
-        tables["params"] = {**_preset_of(cls, preset), **tables["params"]}
-    check_params(cls, tables["params"])
-    check_params(TextVectorizer, tables["vectorizer"])
-    vectorizer = TextVectorizer(**tables["vectorizer"])
-    return TextClassifier(model=cls(**tables["params"]), vectorizer=vectorizer, n_threads=threads)
+        params = {**_preset_of(cls, preset), **params}
+    check_params(cls, params)
+    return TextClassifier(model=cls(**params), vectorizer=vectorizer, n_threads=threads)
+
+
+def _vectorizer(wanted: Any) -> Any:
+    """From a table of parameters, or from a list of tables several side by side."""
+    from labelwood.features import JoinedVectorizer, TextVectorizer
+    from labelwood.settings import check_params
+
+    if isinstance(wanted, list) and wanted:
+        return JoinedVectorizer(parts=[_vectorizer(_table("vectorizer", table)) for table in wanted])
+    params = _table("vectorizer", wanted)
+    check_params(TextVectorizer, params)
+    return TextVectorizer(**params)
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ParameterError(f"{name} must be a table of parameters")
+    return value
 
 
 def _preset_of(cls: Any, name: str) -> dict[str, Any]:

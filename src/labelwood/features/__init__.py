@@ -1,6 +1,7 @@
 """Texts to features."""
 
+from labelwood.features.joined import JoinedVectorizer
 from labelwood.features.text import TextVectorizer
 from labelwood.features.word_vectors import word_vectors
 
-__all__ = ["TextVectorizer", "word_vectors"]
+__all__ = ["JoinedVectorizer", "TextVectorizer", "word_vectors"]

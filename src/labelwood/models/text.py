@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from scipy import sparse
 from labelwood.base import Model, Params, Threads, TopK
 from labelwood.data.dataset import Dataset, from_names, strings
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
-from labelwood.features import TextVectorizer
+from labelwood.features import JoinedVectorizer, TextVectorizer
 from labelwood.inputs import as_labels
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate, extra_candidates
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 
+Vectorizer: TypeAlias = TextVectorizer | JoinedVectorizer
+_VECTORIZERS: dict[str, Any] = {cls.kind: cls for cls in (TextVectorizer, JoinedVectorizer)}
 _ANY_K = 1000  # a k beyond the labels is harmless up to here; far beyond, answers would be mostly padding
 
 
@@ -34,7 +36,8 @@ class TextClassifier(Params):
 
     Parameters:
         model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet.
-        vectorizer: How texts become features; by default words weighted by tf-idf.
+        vectorizer: How texts become features; by default words weighted by tf-idf. A `JoinedVectorizer` has several
+            kinds side by side.
         n_threads: How many threads to use; all cores if not given.
 
     Example:
@@ -50,7 +53,7 @@ class TextClassifier(Params):
         self,
         *,
         model: Model | str = "tree",
-        vectorizer: TextVectorizer | None = None,
+        vectorizer: TextVectorizer | JoinedVectorizer | None = None,
         n_threads: Threads = None,
     ) -> None:
         self.model = model
@@ -173,9 +176,9 @@ class TextClassifier(Params):
             raise ParameterError(f"a model of the kind {model.kind!r} cannot be compressed: train --model softmax-tree")
         copy = type(self)(**self.get_params(deep=False))
         copy.__dict__ |= {name: value for name, value in self.__dict__.items() if name.endswith("_")}
-        terms = self.vectorizer_
-        alone = terms is not None and terms.n_buckets is None and terms.n_features_ == model.n_features_in_
-        if max_features is not None and terms is not None and alone:
+        terms: Any = self.vectorizer_
+        has_terms = isinstance(terms, TextVectorizer) and terms.n_buckets is None
+        if max_features is not None and has_terms and terms.n_features_ == model.n_features_in_:
             kept = model.features_that_matter(max_features)
             copy.vectorizer_, model, max_features = terms.restricted_to(kept), model.restricted_to(kept), None
         copy.model_ = model.compressed(max_features=max_features, **how)
@@ -215,7 +218,7 @@ class TextClassifier(Params):
             raise ModelError("the model lacks its labels or its inner model: save it again")
         model = model_class(inner.kind).from_state(inner)
         words = state.parts.get("vectorizer")
-        classifier = cls(model=model, vectorizer=None if words is None else TextVectorizer.from_state(words))
+        classifier = cls(model=model, vectorizer=None if words is None else _vectorizer_from(words))
         classifier.model_ = model
         classifier.vectorizer_ = classifier.vectorizer
         classifier.labels_ = LabelIndex(state.names["labels"])
@@ -258,7 +261,7 @@ class TextClassifier(Params):
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
 
 
-def features_to_learn_from(data: Dataset, vectorizer: TextVectorizer) -> tuple[TextVectorizer | None, Any]:
+def features_to_learn_from(data: Dataset, vectorizer: Vectorizer) -> tuple[Vectorizer | None, Any]:
     """Features of rows to learn from, and the vectorizer, fitted to their texts; None where they have no texts.
 
     Example:
@@ -271,7 +274,7 @@ def features_to_learn_from(data: Dataset, vectorizer: TextVectorizer) -> tuple[T
     return vectorizer, _joined(vectorizer.fit_transform(data.texts), data)
 
 
-def feature_names(vectorizer: TextVectorizer | None, X: Any) -> list[str]:
+def feature_names(vectorizer: Vectorizer | None, X: Any) -> list[str]:
     """What the features of learned rows are called: terms by themselves, numeric features by nothing.
 
     Example:
@@ -294,7 +297,7 @@ def labels_to_learn_from(data: Dataset) -> Any:
     return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(len(data), data.n_labels))
 
 
-def features_as_learned(data: Dataset, vectorizer: TextVectorizer | None, n_features: int) -> Any:
+def features_as_learned(data: Dataset, vectorizer: Vectorizer | None, n_features: int) -> Any:
     """Features of other rows, made as those that were learned from.
 
     Example:
@@ -307,6 +310,13 @@ def features_as_learned(data: Dataset, vectorizer: TextVectorizer | None, n_feat
             raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
         words = vectorizer.transform(data.texts)
     return _widened(_joined(words, data), n_features)
+
+
+def _vectorizer_from(state: State) -> Vectorizer:
+    if state.kind not in _VECTORIZERS:
+        raise ModelError(f"this Labelwood has no vectorizer of the kind {state.kind!r}: install a newer one")
+    found: Vectorizer = _VECTORIZERS[state.kind].from_state(state)
+    return found
 
 
 def _is_matrix(labels: Any) -> bool:
