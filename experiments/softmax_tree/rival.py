@@ -1,0 +1,66 @@
+"""Side by side with fastText: the same words, the same number of embeddings' numbers, epochs, threads and seeds."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from contest import Contest
+from learning import Trials
+from settings import DIM, MIN_COUNT, settings
+
+from labelwood.trees import lam_of
+
+SETS = ("eurlex57k", "wordnet", "debian_deps")
+EPOCHS = (5, 25)
+WITH_PAIRS = ("wordnet", "debian_deps")  # short texts, where pairs of words are few enough for all
+RATES = (0.1, 0.5, 1.0)  # of fastText; the best is shown
+BUCKETS = 2_000_000
+SCALES = (0, 0.25, 0.5, 1, 2, 4, 16)  # λ′ to choose from
+SEEDS = 3
+CHOSEN = "interpolated"
+
+
+def measure(name: str, contest: Contest, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """For each number of epochs and longest run of words, all contenders' figures, one for each seed."""
+    ways = [(epochs, 1) for epochs in options.epochs]
+    ways += [(max(options.epochs), 2)] if name in WITH_PAIRS else []
+    return [_compared(contest, epochs, ngrams, options) for epochs, ngrams in ways]
+
+
+def fasttext(epochs: int, ngrams: int, rate: float) -> dict[str, Any]:
+    """What fastText is given."""
+    shared = {"loss": "hs", "dim": DIM, "minCount": MIN_COUNT, "bucket": BUCKETS}
+    return {**shared, "epoch": epochs, "wordNgrams": ngrams, "lr": rate}
+
+
+def _compared(contest: Contest, epochs: int, ngrams: int, options: argparse.Namespace) -> dict[str, Any]:
+    way = f"{epochs}-epochs-{ngrams}-words"
+    choices = _choices(contest, f"{way}-choosing", epochs, ngrams, options.threads)
+    lam = max(choices, key=lambda choice: choice["P@1"])["lam"]
+    ours = {
+        "huffman": {"tree": "huffman"},
+        "huffman-drawn": {"tree": "huffman", "targets": "drawn"},
+        CHOSEN: {"tree": "interpolated", "lam": lam},
+    }
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for seed in range(options.seeds):  # contenders take turns, so that noise hits all alike
+        for rate in options.rates:
+            params = {**fasttext(epochs, ngrams, rate), "seed": seed}
+            found = contest.figures(f"{way}-fasttext-{rate:g}-seed-{seed}", "fasttext", params)
+            runs.setdefault(f"fasttext-{rate:g}", []).append(found)
+        for contender, params in ours.items():
+            given = settings(ngrams, epochs=epochs, seed=seed, **params)
+            found = contest.figures(f"{way}-{contender}-seed-{seed}", "labelwood", given)
+            runs.setdefault(contender, []).append(found)
+    return {"epochs": epochs, "ngrams": ngrams, "lam": lam, "choices": choices, "runs": runs}
+
+
+def _choices(contest: Contest, name: str, epochs: int, ngrams: int, n_threads: int) -> list[dict[str, float]]:
+    """For each λ its P@1 on training rows that were held out."""
+    trials = Trials(contest.corpus.choosing, contest.kept, ngrams)
+    lams = [lam_of(scale) for scale in SCALES]
+    given = {lam: settings(ngrams, epochs=epochs, tree="interpolated", lam=lam) for lam in lams}
+    return [
+        {"lam": lam, "P@1": trials.figures(f"{name}-{lam:.6g}", each, n_threads)["P@1"]} for lam, each in given.items()
+    ]
