@@ -43,19 +43,14 @@ RIVAL: dict[str, Callable[[Runs], str]] = {
 def rival(found: Found) -> dict[str, str]:
     """A table for each dataset, and one of how λ was chosen."""
     made = {f"rival-{name}": _rival(ways) for name, ways in found.items()}
+    lams = [choice["lam"] for choice in next(iter(found.values()))[0]["choices"]]
     lines = [
-        [
-            NAMES[name],
-            *_way(way),
-            lam_text(choice["lam"]),
-            f"{choice['P@1']:.2f}",
-            "chosen" * (choice["lam"] == way["lam"]),
-        ]
+        [NAMES[name], *_way(way), *(f"{choice['P@1']:.2f}" for choice in way["choices"]), lam_text(way["lam"])]
         for name, ways in found.items()
         for way in ways
-        for choice in way["choices"]
     ]
-    return {**made, "rival-choices": table(["", "epochs", "words", "λ", "P@1 on held-out training rows", ""], lines)}
+    header = ["", "epochs", "words", *(f"λ {lam_text(lam)}" for lam in lams), "chosen"]
+    return {**made, "rival-choices": table(header, lines)}
 
 
 def _rival(ways: Sequence[Mapping[str, Any]]) -> str:
