@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 from contest import Contest
 from learning import Trials
+from rivals.stages import StageError
 from settings import DIM, MIN_COUNT, settings
 
 from labelwood.trees import lam_of
@@ -28,10 +31,24 @@ def measure(name: str, contest: Contest, options: argparse.Namespace) -> list[di
     return [_compared(contest, epochs, ngrams, options) for epochs, ngrams in ways]
 
 
-def fasttext(epochs: int, ngrams: int, rate: float) -> dict[str, Any]:
+def fasttext(epochs: int, ngrams: int, rate: float, seed: int) -> dict[str, Any]:
     """What fastText is given."""
     shared = {"loss": "hs", "dim": DIM, "minCount": MIN_COUNT, "bucket": BUCKETS}
-    return {**shared, "epoch": epochs, "wordNgrams": ngrams, "lr": rate}
+    return {**shared, "epoch": epochs, "wordNgrams": ngrams, "lr": rate, "seed": seed}
+
+
+def that_succeed(contest: Contest, jobs: Mapping[str, Mapping[str, Any]], **how: bool) -> dict[str, dict[str, Any]]:
+    """fastText's figures of each job, by its name; it may end at a NaN, which only counts if it does so in all."""
+    found, failures = {}, []
+    for name, params in jobs.items():
+        try:
+            found[name] = contest.figures(name, "fasttext", params, **how)
+        except StageError as failure:
+            failures.append(failure)
+            sys.stderr.write(f"  {name} failed, {failure}\n")
+    if not found:
+        raise failures[-1]
+    return found
 
 
 def _compared(contest: Contest, epochs: int, ngrams: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -45,10 +62,10 @@ def _compared(contest: Contest, epochs: int, ngrams: int, options: argparse.Name
     }
     runs: dict[str, list[dict[str, Any]]] = {}
     for seed in range(options.seeds):  # contenders take turns, so that noise hits all alike
-        for rate in options.rates:
-            params = {**fasttext(epochs, ngrams, rate), "seed": seed}
-            found = contest.figures(f"{way}-fasttext-{rate:g}-seed-{seed}", "fasttext", params)
-            runs.setdefault(f"fasttext-{rate:g}", []).append(found)
+        names = {f"{way}-fasttext-{rate:g}-seed-{seed}": rate for rate in options.rates}
+        jobs = {name: fasttext(epochs, ngrams, rate, seed) for name, rate in names.items()}
+        for name, found in that_succeed(contest, jobs).items():
+            runs.setdefault(f"fasttext-{names[name]:g}", []).append(found)
         for contender, params in ours.items():
             given = settings(ngrams, epochs=epochs, seed=seed, **params)
             found = contest.figures(f"{way}-{contender}-seed-{seed}", "labelwood", given)

@@ -7,35 +7,34 @@ from collections.abc import Iterator
 from typing import Any
 
 from contest import Contest
-from rival import SETS, fasttext
+from rival import SETS, fasttext, that_succeed
 from settings import settings
 
 __all__ = ["SETS", "measure"]
 
 CUTOFFS = (0, 20_000, 5_000, 1_000)  # features that stay; 0 for all
 # How many numbers become a byte; and whether of the vectors of nodes too, which Labelwood always does.
-OURS: dict[str, dict[str, Any]] = {f"{part} numbers a byte": {"part": part} for part in (2, 4)}
-THEIRS: dict[str, dict[str, Any]] = {
+PARTS: dict[str, dict[str, Any]] = {f"{part} numbers a byte": {"part": part} for part in (2, 4)}
+QUANTISED: dict[str, dict[str, Any]] = {
     "2 numbers a byte, output whole": {"dsub": 2, "qout": False},
     "2 numbers a byte": {"dsub": 2, "qout": True},
     "4 numbers a byte": {"dsub": 4, "qout": True},
 }
-WHOLE = "whole"
+WHOLE, OURS = "whole", "labelwood"
 SEED = 0
 
 
 def measure(contest: Contest, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of both libraries' whole models and of all that is made from them."""
     epochs = max(options.epochs)
-    models = {f"fasttext-{rate:g}": ("fasttext", {**fasttext(epochs, 1, rate), "seed": SEED}) for rate in options.rates}
-    models["labelwood"] = ("labelwood", settings(epochs=epochs, seed=SEED))
-    whole = {name: contest.figures(name, *model, keep_model=True) for name, model in models.items()}
-    best = max((name for name in models if name != "labelwood"), key=lambda name: whole[name]["P@1"])
-    points = [*_points("fastText", best, models[best], contest, options.cutoffs)]
-    points += _points("Labelwood", "labelwood", models["labelwood"], contest, options.cutoffs)
-    for name in models:
+    rates = {f"fasttext-{rate:g}": fasttext(epochs, 1, rate, SEED) for rate in options.rates}
+    theirs = that_succeed(contest, rates, keep_model=True)
+    best = max(theirs, key=lambda name: theirs[name]["P@1"])
+    points = [*_points("fastText", best, ("fasttext", rates[best]), contest, options.cutoffs)]
+    points += _points("Labelwood", OURS, ("labelwood", settings(epochs=epochs, seed=SEED)), contest, options.cutoffs)
+    for name in (*rates, OURS):
         contest.forget(name)
-    return {"epochs": epochs, "rate": models[best][1]["lr"], "points": points}
+    return {"epochs": epochs, "rate": rates[best]["lr"], "points": points}
 
 
 def _points(
@@ -43,7 +42,8 @@ def _points(
 ) -> Iterator[dict[str, Any]]:
     """The whole model first."""
     library, settings_of_it = model
-    ways = list(_ways(source, library, contest.figures(source, *model)["n_features"], cutoffs))
+    whole = contest.figures(source, *model, keep_model=True)
+    ways = list(_ways(source, library, whole["n_features"], cutoffs))
     params = {name: {"source": contest.model(source).name, "of": settings_of_it, "how": how} for name, how, _ in ways}
     if not all(contest.known(name, library, params[name]) for name in params):
         contest.make_model(source, *model)
@@ -56,7 +56,7 @@ def _ways(
     source: str, library: str, n_features: int, cutoffs: list[int]
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Of each way to make a model smaller: its name, what the library is told, and what it is called."""
-    for title, how in (OURS if library == "labelwood" else THEIRS).items():
+    for title, how in (PARTS if library == "labelwood" else QUANTISED).items():
         for cutoff in cutoffs:
             if cutoff < n_features:
                 keep = {"max_features": cutoff or None} if library == "labelwood" else {"cutoff": cutoff}

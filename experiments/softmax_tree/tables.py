@@ -70,7 +70,8 @@ def _rival(ways: Sequence[Mapping[str, Any]]) -> str:
 
 def _shown(way: Mapping[str, Any]) -> dict[str, Runs]:
     """fastText with its best learning rate, and Labelwood's settings."""
-    theirs = {name: runs for name, runs in way["runs"].items() if name.startswith("fasttext-")}
+    seeds = len(way["runs"]["huffman"])
+    theirs = {name: runs for name, runs in way["runs"].items() if name.startswith("fasttext-") and len(runs) == seeds}
     best = max(theirs, key=lambda name: _mean(theirs[name], "P@1"))
     return {
         f"fastText, learning rate {best.removeprefix('fasttext-')}": theirs[best],
