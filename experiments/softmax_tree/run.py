@@ -95,6 +95,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--epochs", type=whole_numbers, default=rival.EPOCHS, help="of small and threads the most")
     arguments.add_argument("--seeds", type=int, default=rival.SEEDS, help="of the part rival")
     arguments.add_argument("--rates", type=numbers, default=rival.RATES, help="learning rates of fastText")
+    arguments.add_argument("--fasttext-threads", type=whole_numbers, default=rival.THREADS)
     arguments.add_argument("--cutoffs", type=whole_numbers, default=small.CUTOFFS, help="features that small keeps")
     arguments.add_argument("--scales", type=numbers, default=figure4.SCALES, help="λ′ of the part figure4")
     arguments.add_argument("--figure-seeds", type=int, default=figure4.SEEDS)

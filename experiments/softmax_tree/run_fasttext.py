@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 import fasttext
 import numpy as np
-from rivals.protocol import TRAIN_THREADS, Contender, K, best_of_lists, serve
+from rivals.protocol import Contender, K, best_of_lists, serve
 
 LABEL = "__label__"
 
@@ -30,7 +30,7 @@ class FastText(Contender):
             self.load(model.parent / self.params["source"])
             self.model.quantize(retrain=False, **self.params["how"])
         else:
-            self.model = fasttext.train_supervised(input=str(rows), thread=TRAIN_THREADS, verbose=0, **self.params)
+            self.model = fasttext.train_supervised(input=str(rows), verbose=0, **self.params)
 
     def save(self, model: Path) -> None:
         self.model.save_model(str(model / "model"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from contest import Contest
-from rival import SETS, fasttext, that_succeed
+from rival import SETS, THEIRS, fasttext, that_succeed
 from settings import settings
 
 __all__ = ["SETS", "measure"]
@@ -27,14 +27,14 @@ SEED = 0
 def measure(contest: Contest, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of both libraries' whole models and of all that is made from them."""
     epochs = max(options.epochs)
-    rates = {f"fasttext-{rate:g}": fasttext(epochs, 1, rate, SEED) for rate in options.rates}
-    theirs = that_succeed(contest, rates, keep_model=True)
-    best = max(theirs, key=lambda name: theirs[name]["P@1"])
-    points = [*_points("fastText", best, ("fasttext", rates[best]), contest, options.cutoffs)]
-    points += _points("Labelwood", OURS, ("labelwood", settings(epochs=epochs, seed=SEED)), contest, options.cutoffs)
-    for name in (*rates, OURS):
+    theirs = fasttext(epochs, 1, SEED, options)
+    whole = that_succeed(contest, theirs, keep_model=True)
+    best = max(whole, key=lambda name: whole[name]["P@1"])
+    points = [*_points("fastText", best, (THEIRS, theirs[best]), contest, options.cutoffs)]
+    points += _points("Labelwood", OURS, (OURS, settings(epochs=epochs, seed=SEED)), contest, options.cutoffs)
+    for name in (*theirs, OURS):
         contest.forget(name)
-    return {"epochs": epochs, "rate": rates[best]["lr"], "points": points}
+    return {"epochs": epochs, "fasttext": theirs[best], "points": points}
 
 
 def _points(
@@ -56,9 +56,9 @@ def _ways(
     source: str, library: str, n_features: int, cutoffs: list[int]
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Of each way to make a model smaller: its name, what the library is told, and what it is called."""
-    for title, how in (PARTS if library == "labelwood" else QUANTISED).items():
+    for title, how in (PARTS if library == OURS else QUANTISED).items():
         for cutoff in cutoffs:
             if cutoff < n_features:
-                keep = {"max_features": cutoff or None} if library == "labelwood" else {"cutoff": cutoff}
+                keep = {"max_features": cutoff or None} if library == OURS else {"cutoff": cutoff}
                 name = "-".join([source, *(f"{key}-{value}" for key, value in how.items()), str(cutoff)])
                 yield name, {**how, **keep}, {"way": title, "cutoff": cutoff}

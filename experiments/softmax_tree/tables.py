@@ -9,7 +9,7 @@ import numpy as np
 from common.markdown import count, signed, table
 from corpora import NAMES
 from figure4 import HUFFMAN
-from rival import CHOSEN
+from rival import CHOSEN, THEIRS
 from small import WHOLE
 
 from labelwood.tradeoff.summary import lam_text
@@ -69,15 +69,19 @@ def _rival(ways: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _shown(way: Mapping[str, Any]) -> dict[str, Runs]:
-    """fastText with its best learning rate, and Labelwood's settings."""
-    seeds = len(way["runs"]["huffman"])
-    theirs = {name: runs for name, runs in way["runs"].items() if name.startswith("fasttext-") and len(runs) == seeds}
-    best = max(theirs, key=lambda name: _mean(theirs[name], "P@1"))
+    """fastText with its best learning rate for each number of threads, and Labelwood's settings."""
+    runs = way["runs"]
+    whole = [name for name in runs if name.startswith(THEIRS) and len(runs[name]) == len(runs["huffman"])]
+    shown = {}
+    for threads in dict.fromkeys(name.split("-")[1] for name in whole):
+        rates = {name.split("-")[2]: runs[name] for name in whole if name.split("-")[1] == threads}
+        best = max(rates, key=lambda rate: _mean(rates[rate], "P@1"))
+        shown[f"fastText, {threads} threads, learning rate {best}"] = rates[best]
     return {
-        f"fastText, learning rate {best.removeprefix('fasttext-')}": theirs[best],
-        "Huffman's tree": way["runs"]["huffman"],
-        "Huffman's tree, a label drawn": way["runs"]["huffman-drawn"],
-        f"interpolated, λ {lam_text(way['lam'])}": way["runs"][CHOSEN],
+        **shown,
+        "Huffman's tree": runs["huffman"],
+        "Huffman's tree, a label drawn": runs["huffman-drawn"],
+        f"interpolated, λ {lam_text(way['lam'])}": runs[CHOSEN],
     }
 
 

@@ -20,6 +20,7 @@ STAND_IN = Path(__file__).parent / "stand_in"
 REAL = Path(os.environ.get("RIVALS_CACHE", ROOT / "build" / "rivals")) / "environments" / "fasttext"
 FAST = (
     *("--sets", "eurlex57k", "--epochs", "3", "--seeds", "1", "--rates", "0.1,0.5", "--scales", "0,2"),
+    *("--fasttext-threads", "12"),
     *("--figure-seeds", "1", "--spread-seeds", "2", "--rounds", "1", "--cutoffs", "60"),
 )
 PARTS = ("rival", "figure4", "threads")
@@ -86,10 +87,10 @@ def test_fasttext_is_shown_at_its_best_beside_what_was_chosen_without_test_rows(
     assert way["lam"] == max(way["choices"], key=lambda choice: choice["P@1"])["lam"]
     lines = lines_of(places[1], "rival-eurlex57k")
     assert [line[:2] for line in lines] == [["3", "1"]] * 4
-    assert lines[0][2] == "fastText, learning rate 0.5"
+    assert lines[0][2] == "fastText, 12 threads, learning rate 0.5"
     assert [line[2] for line in lines[1:3]] == ["Huffman's tree", "Huffman's tree, a label drawn"]
     assert lines[3][2].startswith("interpolated, λ ")
-    for line, contender in zip(lines, ("fasttext-0.5", "huffman", "huffman-drawn", "interpolated"), strict=True):
+    for line, contender in zip(lines, ("fasttext-12-0.5", "huffman", "huffman-drawn", "interpolated"), strict=True):
         (figures,) = way["runs"][contender]
         assert line[3:6] == [f"{figures[f'P@{k}']:.2f}" for k in (1, 3, 5)]
         assert line[-1] == f"{figures['depth@1']:.2f}"
@@ -99,8 +100,8 @@ def test_fasttext_is_shown_at_its_best_beside_what_was_chosen_without_test_rows(
 def test_contenders_are_judged_by_the_labels_of_the_texts(places):
     """Texts name their labels, which the stand-in learns at one rate only."""
     (way,) = found_in(places[1], "rival")
-    assert way["runs"]["fasttext-0.5"][0]["P@1"] > 80
-    assert way["runs"]["fasttext-0.1"][0]["P@1"] < 60
+    assert way["runs"]["fasttext-12-0.5"][0]["P@1"] > 80
+    assert way["runs"]["fasttext-12-0.1"][0]["P@1"] < 60
     assert way["runs"]["huffman"][0]["P@1"] > 30
 
 
@@ -174,7 +175,7 @@ def test_smaller_models_stand_beside_the_whole_ones(places):
     done = run(*places, "--parts", "small")
     assert done.returncode == 0, done.stderr
     found = found_in(places[1], "small")
-    assert found["rate"] == 0.5
+    assert (found["fasttext"]["lr"], found["fasttext"]["thread"]) == (0.5, 12)
     lines = lines_of(places[1], "small-eurlex57k")
     assert [(line[0], line[1] == "whole") for line in lines] == [
         *(("fastText", number == 0) for number in range(4)),
@@ -189,5 +190,5 @@ def test_smaller_models_stand_beside_the_whole_ones(places):
 def test_fasttext_itself_is_driven_by_its_runner(places, tmp_path):
     done = run(places[0], tmp_path, "--parts", "rival", "--rates", "1", "--rows", "300", fasttext=REAL / "bin/python")
     assert done.returncode == 0, done.stderr
-    (figures,) = found_in(tmp_path, "rival")[0]["runs"]["fasttext-1"]
+    (figures,) = found_in(tmp_path, "rival")[0]["runs"]["fasttext-12-1"]
     assert figures["P@1"] > 10
