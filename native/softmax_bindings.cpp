@@ -1,6 +1,8 @@
 // Softmax trees as Python sees them.
 #include "softmax_bindings.h"
 
+#include <nanobind/stl/optional.h>
+
 #include <optional>
 #include <string>
 
@@ -25,28 +27,28 @@ struct TreeArgument {
   Array<int64_t> label_ptr;
   Array<int32_t> labels;
 
-  explicit TreeArgument(const nb::object& t)
+  explicit TreeArgument(const nb::tuple& t)
       : child_ptr(nb::cast<Array<int32_t>>(t[0])), label_ptr(nb::cast<Array<int64_t>>(t[1])), labels(nb::cast<Array<int32_t>>(t[2])) {}
   TreeView value() const { return {view(child_ptr), view(label_ptr), view(labels)}; }
 };
 
 void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                   const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices, int64_t n_labels, const nb::object& tree,
-                   int epochs, float learning_rate, bool all_labels, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
+                   const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices, int64_t n_labels, const std::optional<nb::tuple>& tree,
+                   int epochs, float learning_rate, bool all_labels, float decay, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
                    const Writable<float>& embeddings, const Writable<float>& vectors, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), Y = pattern_view(label_indptr, label_indices, n_labels);
   const int64_t width = embeddings.shape(1);
-  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
+  const SoftmaxOptions options{width, epochs, learning_rate, all_labels, decay, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
   if (X.n_rows() != Y.n_rows() || (row_weights.size() != 0 && std::ssize(options.row_weights) != X.n_rows()))
     throw Error("the rows of features, labels and weights differ in number");
   if (width < 8 || width % 8 != 0 || vectors.shape(1) != embeddings.shape(1) || static_cast<int64_t>(embeddings.shape(0)) != n_cols)
     throw Error("the embeddings do not match the features and vectors");
   float *e = embeddings.data(), *v = vectors.data();
-  if (tree.is_none()) {
+  if (!tree) {
     if (static_cast<int64_t>(vectors.shape(0)) != n_labels) throw Error("every label needs a vector");
     return without_gil([&] { train_one_vs_rest(X, Y, options, e, v, n_threads, progress); });
   }
-  const TreeArgument arrays(tree);
+  const TreeArgument arrays(*tree);
   const TreeView shape = arrays.value();
   if (static_cast<int64_t>(vectors.shape(0)) != VectorsOfNodes(shape).first.back() || std::ssize(shape.labels) != n_labels)
     throw Error("the tree does not match the vectors and labels");
@@ -86,7 +88,7 @@ nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t see
 // A model ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class SoftmaxTree {
  public:
-  SoftmaxTree(const nb::object& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, bool unit,
+  SoftmaxTree(const std::optional<nb::tuple>& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, bool unit,
               int64_t n_labels)
       : embeddings_(embeddings), vectors_(vectors), places_(places), n_labels_(n_labels) {
     model_.embeddings = stored_rows(embeddings);
@@ -94,8 +96,8 @@ class SoftmaxTree {
     model_.scaling = scaling_of(unit);
     model_.vectors = stored_rows(vectors);
     int64_t n_vectors = n_labels;
-    if (!tree.is_none()) {
-      tree_.emplace(tree);
+    if (tree) {
+      tree_.emplace(*tree);
       model_.tree = tree_->value();
       first_vectors_ = VectorsOfNodes(model_.tree).first;
       model_.first_vectors = first_vectors_;
@@ -141,13 +143,11 @@ class SoftmaxTree {
 }  // namespace
 
 void bind_softmax_trees(nb::module_& m) {
-  using namespace nb::literals;
   m.def("train_softmax", train_softmax, 
         "Learns embeddings of features and vectors of nodes, or without a tree of labels, in place.");
   m.def("product_codes", product_codes_of, "Codes, centers and scales of the rows of a matrix.");
   nb::class_<SoftmaxTree>(m, "SoftmaxTree")
-      .def(nb::init<const nb::object&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, bool, int64_t>(), "tree"_a.none(),
-           "embeddings"_a, "vectors"_a, "places"_a, "unit"_a, "n_labels"_a)
+      .def(nb::init<const std::optional<nb::tuple>&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, bool, int64_t>())
       .def("embed", &SoftmaxTree::embed, "The mean embedding of each row's features.")
       .def("topk", &SoftmaxTree::topk, "Ids, scores, and how many nodes were opened.");
 }

@@ -14,13 +14,9 @@
 namespace labelwood {
 namespace {
 
-float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
+constexpr float kCurvature = 0.25f;  // of the logistic loss, at most
 
-// A row that is learned from: where its features and labels are, and what the weights of its features are multiplied by.
-struct Example {
-  int32_t row;
-  float scale;
-};
+float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
 
 // What a part of a batch's rows leads to, in the order of its rows.
 struct Part {
@@ -30,6 +26,7 @@ struct Part {
     float total;                // labels below the node
     uint32_t target, n_targets;  // in `targets`
     uint32_t push;              // in `pushes`, one for each vector of the node
+    float bend;                 // how far the row's own step would change the scores there: the loss bends back beyond
   };
   struct Target {
     int32_t vector;  // −1 for the first child
@@ -59,16 +56,16 @@ class TreeOutput {
 
   // Where the rows go; `draw` is what chance says of a row.
   template <class Draw>
-  void plan(Part& part, std::span<const Example> examples, int32_t begin, int32_t end, Draw draw) const {
+  void plan(Part& part, std::span<const int32_t> rows, int32_t begin, int32_t end, Draw draw) const {
     part.clear();
     for (int32_t i = begin; i < end; ++i) {
-      const auto labels = Y_.row(examples[i].row);
+      const auto labels = Y_.row(rows[i]);
       part.edges.clear();
       if (o_.all_labels) {
         for (int32_t label : labels) add_edges(part.edges, label);
         std::sort(part.edges.begin(), part.edges.end());
       } else {
-        add_edges(part.edges, labels[draw(examples[i].row, labels.size())]);
+        add_edges(part.edges, labels[draw(rows[i], labels.size())]);
       }
       add_visits(part, i);
     }
@@ -76,16 +73,21 @@ class TreeOutput {
   }
 
   // Learns at the nodes that are this worker's: each sees its rows one after another.
-  void learn(Part& part, const float* means, float rate, std::span<const Example> examples, int worker, int n_workers) {
+  void learn(std::span<Part> parts, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
+    for (Part& part : parts) learn(part, means, rate, rows, worker, n_workers);
+  }
+
+  void learn(Part& part, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
     const auto& kernels = simd::kernels();
     const int64_t width = o_.width;
     for (size_t at = 0; at < part.visits.size(); ++at) {
-      const Part::Visit& visit = part.visits[at];
+      Part::Visit& visit = part.visits[at];
       if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node);
       if (n_workers > 1 && visit.node % n_workers != worker) continue;
       const float* mean = means + visit.example * width;
-      const int32_t row = examples[visit.example].row;
-      const float step = rate * weight_of(row) / (o_.all_labels ? static_cast<float>(Y_.row(row).size()) : 1.0f);
+      const int32_t row = rows[visit.example];
+      const float step = rate / (o_.all_labels ? static_cast<float>(Y_.row(row).size()) : 1.0f);
+      const float keep = std::max(0.0f, 1 - step * visit.total * o_.decay);
       const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
       float* pushes = part.pushes.data() + visit.push;
       for (int32_t v = 0; v < n; ++v) pushes[v] = kernels.dot(mean, vectors_ + (first + v) * width, width);
@@ -93,27 +95,34 @@ class TreeOutput {
       for (int32_t v = 0; v < n; ++v) pushes[v] *= -visit.total;
       for (uint32_t t = visit.target; t < visit.target + visit.n_targets; ++t)
         if (part.targets[t].vector >= 0) pushes[part.targets[t].vector] += part.targets[t].count;
+      const float bend = kCurvature * step * visit.total;
+      const float own = 1 / (1 + bend * kernels.dot(mean, mean, width));
+      visit.bend = 0;
       for (int32_t v = 0; v < n; ++v) {
+        float* vector = vectors_ + (first + v) * width;
         pushes[v] *= step;
-        std::copy_n(vectors_ + (first + v) * width, width, part.before.data() + (visit.push + v) * width);
-        kernels.add_scaled(pushes[v], mean, vectors_ + (first + v) * width, width);
+        std::copy_n(vector, width, part.before.data() + (visit.push + v) * width);
+        visit.bend = std::max(visit.bend, bend * kernels.dot(vector, vector, width));
+        kernels.scale_and_add(keep, own * pushes[v], mean, vector, width);
       }
     }
   }
 
-  // Calls each(example, direction) with the columns from `begin` of where the row's mean is to move.
+  // Calls each(example) with where the row's mean is to move, in the columns from `begin`, in `direction`.
   template <class Each>
-  void directions(const Part& part, std::span<const Example>, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
+  void directions(const Part& part, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
     const auto& kernels = simd::kernels();
     for (size_t i = 0; i < part.visits.size();) {
       const int32_t example = part.visits[i].example;
       direction.assign(end - begin, 0.0f);
+      float bend = 0;
+      for (size_t j = i; j < part.visits.size() && part.visits[j].example == example; ++j) bend = std::max(bend, part.visits[j].bend);
       for (; i < part.visits.size() && part.visits[i].example == example; ++i) {
         const uint32_t push = part.visits[i].push, n = first_[part.visits[i].node + 1] - first_[part.visits[i].node];
         for (uint32_t v = push; v < push + n; ++v)
-          kernels.add_scaled(part.pushes[v], part.before.data() + v * o_.width + begin, direction.data(), end - begin);
+          kernels.add_scaled(part.pushes[v] / (1 + bend), part.before.data() + v * o_.width + begin, direction.data(), end - begin);
       }
-      each(example, direction.data());
+      each(example);
     }
   }
 
@@ -125,8 +134,6 @@ class TreeOutput {
     for (int64_t i = 0; i < o_.width; i += 16) __builtin_prefetch(vector + i);
   }
 
-  float weight_of(int32_t row) const { return o_.row_weights.empty() ? 1.0f : o_.row_weights[row]; }
-
   void add_edges(std::vector<uint64_t>& edges, int32_t label) const {
     for (int32_t node = leaf_[label]; node != 0; node = parent_[node])
       edges.push_back(static_cast<uint64_t>(parent_[node]) << 32 | static_cast<uint32_t>(node));
@@ -137,7 +144,7 @@ class TreeOutput {
     for (size_t i = 0; i < part.edges.size();) {
       const int32_t node = static_cast<int32_t>(part.edges[i] >> 32);
       const int32_t n = first_[node + 1] - first_[node];
-      Part::Visit visit{example, node, 0, static_cast<uint32_t>(part.targets.size()), 0, static_cast<uint32_t>(part.pushes.size())};
+      Part::Visit visit{example, node, 0, static_cast<uint32_t>(part.targets.size()), 0, static_cast<uint32_t>(part.pushes.size()), 0};
       for (; i < part.edges.size() && static_cast<int32_t>(part.edges[i] >> 32) == node; ++i) {
         const int32_t vector = static_cast<int32_t>(part.edges[i] & 0xFFFFFFFFu) - tree_.child_ptr[node] - 1;
         visit.total += 1;
@@ -180,44 +187,50 @@ class TreeOutput {
 // A sigmoid for every label.
 class FlatOutput {
  public:
-  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
+  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors)
+      : Y_(Y), o_(options), vectors_(vectors), before_(Y.n_cols * options.width), bends_(Y.n_cols) {}
 
   int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
   template <class Draw>
-  void plan(Part& part, std::span<const Example> examples, int32_t begin, int32_t end, Draw) const {
+  void plan(Part& part, std::span<const int32_t> rows, int32_t begin, int32_t end, Draw) const {
     part.clear();
     part.pushes.assign((end - begin) * Y_.n_cols, 0.0f);
     for (int32_t i = begin; i < end; ++i) {
-      part.visits.push_back({.example = i, .node = 0, .total = 1, .target = 0, .n_targets = 0, .push = 0});
-      for (int32_t label : Y_.row(examples[i].row)) part.pushes[(i - begin) * Y_.n_cols + label] = 1;
+      part.visits.push_back({.example = i, .node = 0, .total = 1, .target = 0, .n_targets = 0, .push = 0, .bend = 0});
+      for (int32_t label : Y_.row(rows[i])) part.pushes[(i - begin) * Y_.n_cols + label] = 1;
     }
   }
 
-  void learn(Part& part, const float* means, float rate, std::span<const Example> examples, int worker, int n_workers) {
+  void learn(std::span<Part> parts, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
     const auto& kernels = simd::kernels();
     const int64_t begin = Y_.n_cols * worker / n_workers, end = Y_.n_cols * (worker + 1) / n_workers;
     for (int64_t label = begin; label < end; ++label) {
       float* vector = vectors_ + label * o_.width;
-      for (size_t i = 0; i < part.visits.size(); ++i) {
-        const int32_t example = part.visits[i].example;
-        const float* mean = means + example * o_.width;
-        float& push = part.pushes[i * Y_.n_cols + label];
-        const float weight = o_.row_weights.empty() ? 1.0f : o_.row_weights[examples[example].row];
-        push = rate * weight * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
-        kernels.add_scaled(push, mean, vector, o_.width);
-      }
+      std::copy_n(vector, o_.width, before_.data() + label * o_.width);
+      bends_[label] = kCurvature * rate * kernels.dot(vector, vector, o_.width);
+      for (Part& part : parts)
+        for (size_t i = 0; i < part.visits.size(); ++i) {
+          const int32_t example = part.visits[i].example;
+          const float* mean = means + example * o_.width;
+          float& push = part.pushes[i * Y_.n_cols + label];
+          push = rate * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
+          const float own = 1 / (1 + kCurvature * rate * kernels.dot(mean, mean, o_.width));
+          kernels.scale_and_add(std::max(0.0f, 1 - rate * o_.decay), own * push, mean, vector, o_.width);
+        }
     }
   }
 
   template <class Each>
-  void directions(const Part& part, std::span<const Example>, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
+  void directions(const Part& part, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
     const auto& kernels = simd::kernels();
+    // A row meets all labels at once, so what its step does to their scores adds up.
+    const float bend = std::accumulate(bends_.begin(), bends_.end(), 0.0f);
     for (size_t i = 0; i < part.visits.size(); ++i) {
       direction.assign(end - begin, 0.0f);
       for (int64_t label = 0; label < Y_.n_cols; ++label)
-        kernels.add_scaled(part.pushes[i * Y_.n_cols + label], vectors_ + label * o_.width + begin, direction.data(), end - begin);
-      each(part.visits[i].example, direction.data());
+        kernels.add_scaled(part.pushes[i * Y_.n_cols + label] / (1 + bend), before_.data() + label * o_.width + begin, direction.data(), end - begin);
+      each(part.visits[i].example);
     }
   }
 
@@ -225,6 +238,8 @@ class FlatOutput {
   const CsrView Y_;
   const SoftmaxOptions& o_;
   float* vectors_;
+  std::vector<float> before_;  // the vectors as the batch has met them
+  std::vector<float> bends_;   // as Part::Visit::bend, of each label
 };
 
 // Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them one
@@ -236,47 +251,56 @@ class Descent {
   Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, Crew& crew)
       : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew) {
     for (int64_t row = 0; row < X.n_rows(); ++row) {
-      const float scale = scale_of(X.row_values(row), options.scaling);
-      if (scale > 0 && !Y.row(row).empty()) examples_.push_back({static_cast<int32_t>(row), scale});
+      if (scale_of(X.row_values(row), options.scaling) > 0 && !Y.row(row).empty()) all_.push_back(static_cast<int32_t>(row));
     }
     for (Batch& batch : batches_) batch.parts.resize(crew.size());
   }
 
   void run(Progress& progress) {
-    progress.total = o_.epochs * std::ssize(examples_);
+    progress.total = int64_t{o_.epochs} * kParts;
     for (epoch_ = 0; epoch_ < o_.epochs; ++epoch_) {
-      shuffle();
-      for (int64_t begin = 0; begin < std::ssize(examples_);) {
+      draw_rows();
+      for (int64_t begin = 0; begin < std::ssize(rows_);) {
+        const double share = (epoch_ + static_cast<double>(begin) / static_cast<double>(rows_.size())) / o_.epochs;
         const int64_t end = end_of_batch(begin);
-        take_step(begin, end, 1 - static_cast<float>(progress.done) / static_cast<float>(progress.total));
-        progress.done += end - begin;
+        take_step(begin, end, static_cast<float>(1 - share));
+        progress.done = static_cast<int64_t>(share * static_cast<double>(progress.total));
         poll_interrupt();
         begin = end;
       }
-      finish();  // examples change places for the next epoch
+      finish();  // rows change places for the next epoch
     }
   }
 
  private:
+  static constexpr int64_t kParts = 1000;  // of an epoch, as progress is shown
+
   struct Batch {
-    std::vector<Example> examples;
+    std::vector<int32_t> rows;
     std::vector<Part> parts;
   };
 
-  void shuffle() {
+  // The rows of an epoch in random order: each as often as it weighs, the fraction by chance.
+  void draw_rows() {
     Random random(o_.seed, epoch_);
-    for (size_t i = examples_.size(); i > 1; --i) std::swap(examples_[i - 1], examples_[random.below(i)]);
+    rows_.clear();
+    for (int32_t row : all_) {
+      const double weight = o_.row_weights.empty() ? 1 : o_.row_weights[row];
+      const double times = std::floor(weight) + (random.below(1 << 20) < (weight - std::floor(weight)) * (1 << 20));
+      rows_.insert(rows_.end(), static_cast<size_t>(times), row);
+    }
+    for (size_t i = rows_.size(); i > 1; --i) std::swap(rows_[i - 1], rows_[random.below(i)]);
   }
 
   int64_t end_of_batch(int64_t begin) const {
-    const int64_t most = std::min<int64_t>(std::ssize(examples_), begin + output_.most_rows());
+    const int64_t most = std::min<int64_t>(std::ssize(rows_), begin + output_.most_rows());
     int64_t end = begin + 1;
     for (int64_t entries = n_features(begin); end < most; ++end)
       if ((entries += n_features(end)) > o_.batch_entries) break;
     return end;
   }
   int64_t n_features(int64_t example) const {
-    return X_.indptr[examples_[example].row + 1] - X_.indptr[examples_[example].row];
+    return X_.indptr[rows_[example] + 1] - X_.indptr[rows_[example]];
   }
 
   // Columns of the matrices are independent but for the scores, so while one thread follows the last batch and embeds the
@@ -284,7 +308,7 @@ class Descent {
   void take_step(int64_t begin, int64_t end, float rate) {
     Batch& last = batches_[at_];
     Batch& next = batches_[at_ ^= 1];
-    next.examples.assign(examples_.begin() + begin, examples_.begin() + end);
+    next.rows.assign(rows_.begin() + begin, rows_.begin() + end);
     means_.assign((end - begin) * o_.width, 0.0f);
     const int n_slices = this->n_slices(), n_parts = crew_.size();
     crew_.each(n_slices + n_parts, [&](int task) {
@@ -293,7 +317,7 @@ class Descent {
       embed(next, task);
     });
     crew_.each(n_parts, [&](int worker) {
-      for (Part& part : next.parts) output_.learn(part, means_.data(), o_.learning_rate * rate, next.examples, worker, n_parts);
+      output_.learn(next.parts, means_.data(), o_.learning_rate * rate, next.rows, worker, n_parts);
     });
   }
 
@@ -308,39 +332,44 @@ class Descent {
   int64_t first_column(int slice) const { return o_.width / 8 * slice / n_slices() * 8; }
 
   void plan(Batch& batch, int number, int n_parts) {
-    const int64_t n = std::ssize(batch.examples);
-    const auto draw = [&](int32_t row, size_t n_labels) { return Random(o_.seed, (uint64_t{1} << 63) + epoch_ * X_.n_rows() + row).below(n_labels); };
-    output_.plan(batch.parts[number], batch.examples, static_cast<int32_t>(n * number / n_parts),
+    const int64_t n = std::ssize(batch.rows);
+    const auto draw = [&](int32_t row, size_t n_labels) {
+      return Random(o_.seed, (uint64_t{1} << 63) + epoch_ * X_.n_rows() + row).below(n_labels);
+    };
+    output_.plan(batch.parts[number], batch.rows, static_cast<int32_t>(n * number / n_parts),
                  static_cast<int32_t>(n * (number + 1) / n_parts), draw);
   }
 
   void embed(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
     std::vector<float> values;
-    for (size_t i = 0; i < batch.examples.size(); ++i)
-      simd::kernels().gather_rows(rows_of(batch.examples[i], begin, end), scaled(batch.examples[i], values), means_.data() + i * o_.width + begin);
+    for (size_t i = 0; i < batch.rows.size(); ++i) {
+      scale(batch.rows[i], values);
+      simd::kernels().gather_rows(columns_of(batch.rows[i], begin, end), values.data(), means_.data() + i * o_.width + begin);
+    }
   }
 
   void follow(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
     std::vector<float> direction, values;
     for (const Part& part : batch.parts)
-      output_.directions(part, batch.examples, begin, end, direction, [&](int32_t example, const float* along) {
-        const Example& row = batch.examples[example];
-        simd::kernels().scatter_rows(rows_of(row, begin, end), scaled(row, values), along);
+      output_.directions(part, begin, end, direction, [&](int32_t example) {
+        scale(batch.rows[example], values);
+        simd::kernels().scatter_rows(columns_of(batch.rows[example], begin, end), values.data(), direction.data());
       });
   }
 
-  simd::RowsOfMatrix rows_of(const Example& example, int64_t begin, int64_t end) const {
-    const auto features = X_.row(example.row);
-    return {embeddings_ + begin, static_cast<size_t>(o_.width), static_cast<size_t>(end - begin), features.data(), features.size()};
+  // A row's features, with values as its embedding takes them.
+  void scale(int32_t row, std::vector<float>& values) const {
+    const auto given = X_.row_values(row);
+    const float factor = scale_of(given, o_.scaling);
+    values.assign(given.begin(), given.end());
+    for (float& value : values) value *= factor;
   }
 
-  const float* scaled(const Example& example, std::vector<float>& values) const {
-    const auto given = X_.row_values(example.row);
-    values.resize(given.size());
-    for (size_t j = 0; j < given.size(); ++j) values[j] = given[j] * example.scale;
-    return values.data();
+  simd::RowsOfMatrix columns_of(int32_t row, int64_t begin, int64_t end) const {
+    const auto features = X_.row(row);
+    return {embeddings_ + begin, static_cast<size_t>(o_.width), static_cast<size_t>(end - begin), features.data(), features.size()};
   }
 
   const CsrView X_;
@@ -348,7 +377,8 @@ class Descent {
   Output& output_;
   float* embeddings_;
   Crew& crew_;
-  std::vector<Example> examples_;
+  std::vector<int32_t> all_;   // rows to learn from
+  std::vector<int32_t> rows_;  // of the epoch, in its order
   Batch batches_[2];
   int at_ = 0;
   int epoch_ = 0;

@@ -21,11 +21,12 @@ struct SoftmaxOptions {
   int epochs = 5;
   float learning_rate = 0.1f;  // at the beginning; it falls to zero evenly
   bool all_labels = false;    // whether a row's step is for all of its labels, or for one of them drawn at random
+  float decay = 0;            // how much of a vector each step takes away, a unit of the learning rate: keeps vectors short
   Scaling scaling = Scaling::kMean;  // of the weights of a row's features
   int64_t batch_rows = 64;  // rows that are embedded together, before any of them is learned from; or fewer, if they have
   int64_t batch_entries = 1 << 13;  // so many features
   uint64_t seed = 0;
-  std::span<const float> row_weights;  // how much each row counts; empty: all the same
+  std::span<const float> row_weights;  // how often an epoch has each row, on average; empty: once
 };
 
 // Both matrices are changed in place: `embeddings` is features × width, `vectors` has the vectors of nodes, node after node.

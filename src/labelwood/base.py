@@ -189,8 +189,6 @@ class Model(Params, ABC):
     # Parameters that describe the machine rather than the model; they are not saved.
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
 
-    # Parameters of the `TextVectorizer` that suits the model, where they differ from the defaults.
-    text_params: ClassVar[Mapping[str, Any]] = {}
     needs_feature_names: bool = False  # whether `fit` takes `feature_names` and cannot do without
 
     n_threads: int | None  # every model has it; None means all cores

@@ -69,7 +69,7 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
         tables["params"] = {**_preset_of(cls, preset), **tables["params"]}
     check_params(cls, tables["params"])
     check_params(TextVectorizer, tables["vectorizer"])
-    vectorizer = TextVectorizer(**{**cls.text_params, **tables["vectorizer"]})
+    vectorizer = TextVectorizer(**tables["vectorizer"])
     return TextClassifier(model=cls(**tables["params"]), vectorizer=vectorizer, n_threads=threads)
 
 

@@ -162,6 +162,30 @@ class TextVectorizer(Params):
         names[:] = ArrowTexts(offsets, data).tolist()
         return names
 
+    def restricted_to(self, features: Any) -> TextVectorizer:
+        """A copy that knows some of the terms only: those with the given numbers, which must ascend.
+
+        Where weights are divided by their sum or length, the terms that remain share it.
+
+        Example:
+            >>> vectorizer = TextVectorizer().fit(["the oak and the elm"])
+            >>> vectorizer.restricted_to([1, 2]).get_feature_names_out()
+            array(['elm', 'oak'], dtype=object)
+        """
+        learned = self._check_fitted()
+        if learned.terms is None:
+            raise LabelwoodError("hashed terms are not kept, so none can be left out: fit without n_buckets")
+        kept = np.ascontiguousarray(features, np.int64)
+        if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_features_ or (np.diff(kept) <= 0).any()):
+            raise ParameterError(f"features must be numbers from 0 to {self.n_features_ - 1} that ascend")
+        data, offsets, _ = learned.terms
+        terms = _native.pick_terms(data, offsets, kept)
+        copy = type(self)(**self.get_params())
+        copy.n_features_ = len(kept)
+        copy.idf_ = None if self.idf_ is None else self.idf_[kept]
+        copy._learned = _Learned(learned.params, learned.analysis, (*terms, _native.make_slots(*terms)))
+        return copy
+
     def state(self) -> State:
         """Everything the store needs to write this vectorizer."""
         from labelwood.store import State

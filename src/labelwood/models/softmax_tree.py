@@ -32,14 +32,13 @@ _LANES = 8  # rows are filled up to a multiple of it for training
 
 
 class SoftmaxTreeClassifier(Model):
-    """A row is the mean of its features' embeddings; at every node of a label tree, a softmax chooses the child.
+    """A row is a weighted sum of its features' embeddings; at every node of a label tree, a softmax chooses the child.
 
     A label's score is the chance of the way to its leaf, so the scores of all labels sum to one. The search opens the
     likeliest nodes first and is exact unless `beam` is given. This is how fastText classifies, on any tree; the model
     of a seed is the same for any number of threads.
 
-    Values of features weigh their embeddings: counts of words give the mean over words, tf-idf a weighted one. Features
-    that no training row has are not embedded.
+    Values of features weigh their embeddings. Features that no training row has are not embedded.
 
     Parameters:
         tree: How labels are arranged: by frequency alone ("huffman"), by likeness and frequency ("interpolated", with
@@ -51,9 +50,14 @@ class SoftmaxTreeClassifier(Model):
             prediction take time for each label of the catalogue.
         targets: Whether a row's step is for all of its labels, or for one that is "drawn" at random each time. With
             several labels a row, "all" learns more in an epoch, "drawn" takes less time for it.
+        scaling: Whether a row's values are first brought to unit length ("unit"), which suits short and long texts, or
+            to sum to one ("mean"), as fastText has it: then long texts want larger learning rates.
         dim: Numbers of an embedding.
         epochs: How often every row is learned from.
-        learning_rate: How far a step goes at the beginning; it falls to zero evenly.
+        learning_rate: How far a step goes at the beginning; it falls to zero evenly. Steps that would overshoot are
+            shortened, so that large rates do no harm.
+        decay: How much each step shortens the vectors it moves, relative to the learning rate. Without it, more than a
+            few epochs learn the training rows by heart.
         word_vectors: A text file of vectors (.vec) that features of the same name begin with, for texts.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
         seed: Same seed, same bytes.
@@ -70,7 +74,6 @@ class SoftmaxTreeClassifier(Model):
 
     kind: ClassVar[str] = "softmax-tree"
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
-    text_params: ClassVar[Mapping[str, Any]] = {"use_idf": False, "sublinear_tf": False, "norm": None}
 
     trained_: TrainedSoftmax
 
@@ -81,10 +84,11 @@ class SoftmaxTreeClassifier(Model):
         lam: Annotated[float, Ge(0), Le(2)] = 1.0,
         loss: Literal["softmax", "one-vs-rest"] = "softmax",
         targets: Literal["all", "drawn"] = "all",
-        scaling: Literal["unit", "mean"] = "mean",
+        scaling: Literal["unit", "mean"] = "unit",
         dim: Annotated[int, Ge(1), Le(65536)] = 100,
-        epochs: Annotated[int, Ge(1)] = 5,
-        learning_rate: Positive = 0.5,
+        epochs: Annotated[int, Ge(1)] = 10,
+        learning_rate: Positive = 1.0,
+        decay: Annotated[float, Ge(0)] = 0.015,
         word_vectors: str | PathLike[str] | None = None,
         beam: Annotated[int, Ge(1)] | None = None,
         seed: Annotated[int, Ge(0)] = 0,
@@ -99,6 +103,7 @@ class SoftmaxTreeClassifier(Model):
         self.dim = dim
         self.epochs = epochs
         self.learning_rate = learning_rate
+        self.decay = decay
         self.word_vectors = word_vectors
         self.beam = beam
         self.seed = seed
@@ -136,6 +141,7 @@ class SoftmaxTreeClassifier(Model):
                 self.epochs,
                 self.learning_rate,
                 self.targets == "all",
+                self.decay,
                 self.scaling == "unit",
                 *_BATCH,
                 self.seed,
@@ -197,7 +203,7 @@ class SoftmaxTreeClassifier(Model):
         return top
 
     def embed(self, X: Any) -> Floats:
-        """The embedding of each row, rows × `dim`: the mean of its features' embeddings.
+        """The embedding of each row, rows × `dim`: the weighted sum of its features' embeddings.
 
         Example:
             >>> SoftmaxTreeClassifier(dim=8).fit(np.eye(3), np.eye(3)).embed(np.eye(3)).shape
@@ -223,29 +229,33 @@ class SoftmaxTreeClassifier(Model):
         """A copy that takes a fraction of the memory and answers nearly the same.
 
         Of the embeddings, those of the `max_features` features stay that matter most; of them and of the vectors, every
-        `part` numbers become one byte (product quantisation). Training starts anew from the uncompressed model only.
+        `part` numbers become one byte (product quantisation).
 
         Example:
             >>> X = np.eye(300)
-            >>> model = SoftmaxTreeClassifier(dim=16, epochs=50, learning_rate=1).fit(X, X)
-            >>> small = model.compressed()
+            >>> small = SoftmaxTreeClassifier(dim=16).fit(X, X).compressed()
             >>> small.trained_.embeddings.codes.shape
             (300, 8)
         """
-        self.check_fitted()
-        trained = self.trained_
         features = None if max_features is None else self.features_that_matter(max_features)
-        embeddings = trained.embeddings
-        if features is not None and embeddings.plain is not None:
-            embeddings = Matrix(plain=np.ascontiguousarray(embeddings.plain[features]))
-        how = {"part": part, "seed": self.seed, "n_threads": thread_count(self.n_threads)}
-        small = type(self)(**self.get_params(deep=False))
-        for name in ("n_features_in_", "n_labels_", "labels_per_row_"):
-            setattr(small, name, getattr(self, name))
-        small.trained_ = replace(
-            trained, embeddings=embeddings.as_codes(**how), vectors=trained.vectors.as_codes(**how), kept=features
-        )
-        return small
+        return self._with(self.trained_.as_codes(part, self.seed, thread_count(self.n_threads), features))
+
+    def restricted_to(self, features: NDArray[np.int32]) -> SoftmaxTreeClassifier:
+        """A copy for rows that have the given features only, numbered anew.
+
+        Example:
+            >>> model = SoftmaxTreeClassifier(dim=8).fit(np.eye(3), np.eye(3))
+            >>> model.restricted_to(np.array([0, 2], np.int32)).n_features_in_
+            2
+        """
+        return self._with(self.trained_.restricted_to(features))
+
+    def _with(self, trained: TrainedSoftmax) -> SoftmaxTreeClassifier:
+        copy = type(self)(**self.get_params(deep=False))
+        copy.n_features_in_ = trained.n_features
+        copy.n_labels_, copy.labels_per_row_ = self.n_labels_, self.labels_per_row_
+        copy.trained_ = trained
+        return copy
 
     def features_that_matter(self, n: int) -> NDArray[np.int32]:
         """The `n` features with the longest embeddings, ascending.
@@ -256,9 +266,7 @@ class SoftmaxTreeClassifier(Model):
             array([0, 1], dtype=int32)
         """
         self.check_fitted()
-        plain = self.trained_.embeddings.plain
-        if plain is None:
-            raise LabelwoodError("the model is compressed already: compress the one it was made from")
+        plain = self.trained_.embeddings.plain_rows()
         if n < 1:
             raise ParameterError(f"{n} features are too few: keep at least one")
         longest = np.argsort(-np.einsum("ij,ij->i", plain, plain), kind="stable")[:n]

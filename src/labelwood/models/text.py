@@ -73,9 +73,7 @@ class TextClassifier(Params):
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        vectorizer, X = features_to_learn_from(
-            data, self._fresh(self.vectorizer or TextVectorizer(**model.text_params))
-        )
+        vectorizer, X = features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
         Y = labels_to_learn_from(data)
         frequencies = label_frequencies(Y)
         model.fit(X, Y, **({"feature_names": feature_names(vectorizer, X)} if model.needs_feature_names else {}))
@@ -156,6 +154,32 @@ class TextClassifier(Params):
         """Inverse propensities from the training labels' frequencies."""
         self._check_fitted()
         return inverse_propensities(self.frequencies_, self.n_rows_, family=family)
+
+    def compressed(self, *, max_features: int | None = None, **how: Any) -> TextClassifier:
+        """A copy that takes a fraction of the memory, for models that can be compressed (`SoftmaxTreeClassifier`).
+
+        With `max_features`, terms that matter least are forgotten, together with their embeddings; `how` is what the
+        model's own `compressed` takes.
+
+        Example:
+            >>> import labelwood as lw
+            >>> tagger = lw.TextClassifier(model="softmax-tree").fit(["a dog barks", "a rose"], [["animal"], ["plant"]])
+            >>> tagger.compressed(max_features=2).describe()["features"]
+            2
+        """
+        self._check_fitted()
+        model: Any = self.model_
+        if not hasattr(model, "compressed"):
+            raise ParameterError(f"a model of the kind {model.kind!r} cannot be compressed: train --model softmax-tree")
+        copy = type(self)(**self.get_params(deep=False))
+        copy.__dict__ |= {name: value for name, value in self.__dict__.items() if name.endswith("_")}
+        terms = self.vectorizer_
+        alone = terms is not None and terms.n_buckets is None and terms.n_features_ == model.n_features_in_
+        if max_features is not None and terms is not None and alone:
+            kept = model.features_that_matter(max_features)
+            copy.vectorizer_, model, max_features = terms.restricted_to(kept), model.restricted_to(kept), None
+        copy.model_ = model.compressed(max_features=max_features, **how)
+        return copy
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes everything to a folder, replacing a model that is there in one step."""

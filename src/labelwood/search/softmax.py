@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelwood import _native
 from labelwood.base import Limits, TopK
-from labelwood.errors import LabelwoodError, ModelError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse
 from labelwood.trees.tree import LabelTree
 
@@ -44,11 +44,17 @@ class Matrix:
 
     def as_codes(self, *, part: int, seed: int, n_threads: int) -> Matrix:
         """The same rows, nearly, with a byte for each `part` numbers."""
+        plain = self.plain_rows()
+        if part < 1:
+            raise ParameterError(f"part is {part}: a byte must stand for one number at least")
+        codes, centers, scales = _native.product_codes(plain, min(part, plain.shape[1]), seed, n_threads)
+        return Matrix(codes=codes, centers=centers, scales=scales, width=plain.shape[1])
+
+    def plain_rows(self) -> Floats:
+        """The rows, where they are plain."""
         if self.plain is None:
             raise LabelwoodError("the model is compressed already: compress the one it was made from")
-        part = min(part, self.plain.shape[1])
-        codes, centers, scales = _native.product_codes(self.plain, part, seed, n_threads)
-        return Matrix(codes=codes, centers=centers, scales=scales, width=self.plain.shape[1])
+        return self.plain
 
     def native(self) -> tuple[Any, ...]:
         """The arrays as native code takes them."""
@@ -128,6 +134,21 @@ class TrainedSoftmax:
         """The mean embedding of each row's features."""
         means: Floats = self._native.embed(*rows, n_threads)
         return means
+
+    def restricted_to(self, features: NDArray[np.int32]) -> TrainedSoftmax:
+        """The same for rows that have the given features only, numbered anew."""
+        plain = self.embeddings.plain_rows()
+        return replace(
+            self, embeddings=Matrix(plain=np.ascontiguousarray(plain[features])), n_features=len(features), kept=None
+        )
+
+    def as_codes(self, part: int, seed: int, n_threads: int, kept: NDArray[np.int32] | None) -> TrainedSoftmax:
+        """The same with codes instead of numbers, and with the embeddings of the features to be kept only."""
+        embeddings = self.embeddings
+        if kept is not None:
+            embeddings = Matrix(plain=np.ascontiguousarray(embeddings.plain_rows()[kept]))
+        small = [m.as_codes(part=part, seed=seed, n_threads=n_threads) for m in (embeddings, self.vectors)]
+        return replace(self, embeddings=small[0], vectors=small[1], kept=kept)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """All arrays by name, for the store."""

@@ -1,0 +1,38 @@
+"""labelwood compress: make a model small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.loading import load_classifier
+
+NAME = "compress"
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Folder of a softmax tree trained from texts.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the small model in.")],
+    features: Annotated[int | None, typer.Option(min=1, help="Terms to keep, those that matter most.")] = None,
+    part: Annotated[int, typer.Option(min=1, help="Numbers of an embedding that become one byte.")] = 2,
+    threads: options.Threads = None,
+    no_verify: options.NoVerify = False,
+    json: options.Json = False,
+) -> None:
+    """Make a softmax tree small: forget terms that matter little, and keep codes instead of numbers."""
+    from labelwood.store import check_target
+
+    check_target(output)
+    large = load_classifier(model, threads, None, verify=not no_verify)
+    small = large.compressed(max_features=features, part=part)
+    small.save(output)
+    sizes = [_bytes(folder) for folder in (model, output)]
+    facts = {"output": str(output), **small.describe(), "bytes_before": sizes[0], "bytes": sizes[1]}
+    options.report(facts, json, title="Compressed")
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
