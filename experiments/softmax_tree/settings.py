@@ -13,10 +13,9 @@ MACHINE = ("n_threads", "verbose", "word_vectors")
 
 
 def settings(ngrams: int = 1, **params: Any) -> dict[str, dict[str, Any]]:
-    """Of a model with these parameters, and of the features that its own way of reading texts makes."""
-    model = lw.SoftmaxTreeClassifier(dim=DIM, **params)
-    words = {**model.text_params, "min_token": 1, "min_df": MIN_COUNT, "ngrams": (1, ngrams)}
-    return {"model": plain(model), "vectorizer": plain(lw.TextVectorizer(**words))}
+    """Of a model with these parameters, and of features that are words and runs of up to `ngrams` of them."""
+    words = lw.TextVectorizer(min_token=1, min_df=MIN_COUNT, ngrams=(1, ngrams))
+    return {"model": plain(lw.SoftmaxTreeClassifier(dim=DIM, **params)), "vectorizer": plain(words)}
 
 
 def plain(part: Any) -> dict[str, Any]:

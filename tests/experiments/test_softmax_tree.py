@@ -12,8 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-import labelwood as lw
-
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "experiments" / "softmax_tree" / "run.py"
 STAND_IN = Path(__file__).parent / "stand_in"
@@ -23,8 +21,7 @@ FAST = (
     *("--fasttext-threads", "12"),
     *("--figure-seeds", "1", "--spread-seeds", "2", "--rounds", "1", "--cutoffs", "60"),
 )
-PARTS = ("rival", "figure4", "threads")
-compresses = pytest.mark.skipif(not hasattr(lw.TextClassifier, "compressed"), reason="texts' models stay whole")
+PARTS = ("rival", "figure4", "threads")  # `small` has a test of its own
 
 
 def write_rows(path, n_rows, seed):
@@ -170,7 +167,6 @@ def test_unknown_parts_are_named_with_those_there_are(places):
     assert "there is no 'speed'; there are: rival, small, figure4, threads" in done.stderr
 
 
-@compresses
 def test_smaller_models_stand_beside_the_whole_ones(places):
     done = run(*places, "--parts", "small")
     assert done.returncode == 0, done.stderr
