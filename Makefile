@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -54,6 +54,11 @@ bench-scale: $(VENV)/.tested
 experiment-interpolated: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-interpolated DATA=folder"; exit 1; }
 	$(BIN)/python experiments/interpolated_trees/run.py $(DATA) -o build/interpolated_trees $(OPTIONS)
+
+# The figures of docs/softmax_trees.md: make experiment-softmax DATA=folder of datasets. OPTIONS as in the script.
+experiment-softmax: $(VENV)/.tested
+	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-softmax DATA=folder"; exit 1; }
+	$(BIN)/python experiments/softmax_tree/run.py $(DATA) -o build/softmax_tree $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist

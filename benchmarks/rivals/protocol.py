@@ -44,6 +44,10 @@ class Contender(ABC):
         """Training rows in the form that `fit` takes."""
         return matrix(data / "X.trn.npz"), matrix(data / "Y.trn.npz")
 
+    def ask(self, data: Path) -> Any:
+        """Test rows in the form that `batch` takes, with a `shape`."""
+        return matrix(data / "X.tst.npz")
+
     @abstractmethod
     def fit(self, rows: Any, model: Path) -> None:
         """Trains with `TRAIN_THREADS` threads."""
@@ -65,7 +69,7 @@ class Contender(ABC):
         """That answer as rows × K ids, −1 where there are fewer, and scores."""
 
     def row(self, X: Any) -> Any:
-        """A matrix of one row in the form that `one` takes."""
+        """A single row in the form that `one` takes."""
         return X
 
     def one(self, row: Any) -> Any:
@@ -114,7 +118,7 @@ def predict(contender: Contender, data: Path, model: Path, out: Path) -> dict[st
 
     A first load may import modules; the load that counts is another one, after the peak of memory is taken.
     """
-    X = matrix(data / "X.tst.npz")
+    X = contender.ask(data)
     figures = {"first_load_s": seconds(contender.load, model)}
     ids, scores = contender.top(contender.batch(X))
     np.savez(f"{out}.npz", ids=ids.astype(np.int32), scores=scores.astype(np.float32))

@@ -55,17 +55,7 @@ class Course:
     def _stage(self, stage: str, entry: Entry, model: Path, out: Path, threads: int) -> dict[str, float]:
         python = sys.executable if entry.library == "labelwood" else python_of(entry.library, self.cache)
         command = [python, HERE / f"run_{entry.library}.py", stage, self.data, model, out, json.dumps(entry.params)]
-        log = Path(f"{out}.{stage}.log")
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
-        busy, started = Busy(), time.perf_counter()
-        with log.open("w") as lines:
-            try:
-                subprocess.run(command, stdout=lines, stderr=lines, env=environment, timeout=self.timeout, check=True)
-            except subprocess.TimeoutExpired:
-                raise StageError(f"{stage} took more than {self.timeout:.0f} s") from None
-            except (subprocess.CalledProcessError, OSError) as error:
-                raise StageError(f"{stage}: {last_line(log) or error}") from None
-        others = busy.others() / (time.perf_counter() - started)
+        others = run_stage(stage, command, Path(f"{out}.{stage}.log"), threads, self.timeout)
         return json.loads(Path(f"{out}.json").read_text()) | {f"{stage}_others_cores": others}
 
     def _accuracy(self, out: Path) -> dict[str, float]:
@@ -73,6 +63,20 @@ class Course:
             top = TopK(best["ids"], best["scores"])
         chosen = ("P", "nDCG", "PSP")
         return lw.metrics.evaluate(top, self.truth, metrics=chosen, inv_propensity=self.inverse)
+
+
+def run_stage(stage: str, command: list[Any], log: Path, threads: int, timeout: float) -> float:
+    """Runs a stage's process to its end and returns how many cores others used meanwhile."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+    busy, started = Busy(), time.perf_counter()
+    with log.open("w") as lines:
+        try:
+            subprocess.run(command, stdout=lines, stderr=lines, env=environment, timeout=timeout, check=True)
+        except subprocess.TimeoutExpired:
+            raise StageError(f"{stage} took more than {timeout:.0f} s") from None
+        except (subprocess.CalledProcessError, OSError) as error:
+            raise StageError(f"{stage}: {last_line(log) or error}") from None
+    return busy.others() / (time.perf_counter() - started)
 
 
 class Busy:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import matplotlib
-import numpy as np
+from common.drawing import MARKERS, plot, settle, svg, write_beside
 from datasets import NAMES
 from matplotlib.figure import Figure
 from precision import VARIANTS
 
-from labelwood.tradeoff.placing import Spot, place
-from labelwood.tradeoff.plots import COLOURS, FAINT, INK, STYLE, short_svg
+from labelwood.tradeoff.plots import COLOURS, FAINT, STYLE
 
-MARKERS = ("o", "s", "^", "D", "v", "P")
-LABEL = 7.5
-FONT = r"font-family: 'DejaVu Sans', 'Verdana', sans-serif; "  # said once for all
 SALT = {"svg.hashsalt": "interpolated trees"}
 
 
@@ -32,18 +26,6 @@ def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
         if part == "precision":
             return {f"interpolated-{name}.svg": svg(precision(name, result)) for name, result in found.items()}
     return {}
-
-
-def svg(figure: Figure) -> str:
-    """The figure's text: the same bytes each time, and short, for it is kept in the repository."""
-    text = short_svg(figure)
-    for useless in (
-        FONT,
-        r"(?<=>)\s+(?=<)",
-        r' id="(line2d|text|xtick|ytick|patch)_\d+"',
-    ):
-        text = re.sub(useless, "", text)
-    return text.replace("<svg ", "<svg font-family=\"'DejaVu Sans', Verdana, sans-serif\" ", 1)
 
 
 def imbalance(found: Mapping[str, Any]) -> Figure:
@@ -76,7 +58,7 @@ def precision(name: str, result: Mapping[str, Any]) -> Figure:
     panels = figure.subplots(1, 3)
     for k, axes in zip((1, 3, 5), panels, strict=True):
         for number, (variant, x, y, _) in enumerate(_curves(result["points"], f"depth@{k}", f"P@{k}")):
-            _plot(axes, number, variant, x, y)
+            plot(axes, number, variant, (x, y))
         axes.set_xlabel(f"expected depth@{k} (levels)")
         axes.set_ylabel(f"P@{k} (%)")
         axes.margins(0.1, 0.12)
@@ -84,7 +66,7 @@ def precision(name: str, result: Mapping[str, Any]) -> Figure:
     handles, names = panels[0].get_legend_handles_labels()
     title = f"{NAMES[name]}, λ from 0 to 2, {seeds} seed{'s' * (seeds > 1)}"
     figure.legend(handles, names, loc="outside upper center", ncols=len(names), title=title)
-    _settle(figure)
+    settle(figure)
     for k, axes in zip((1, 3, 5), panels, strict=True):
         _write_lams(axes, _curves(result["points"], f"depth@{k}", f"P@{k}"), labelled=list(VARIANTS)[:1])
     return figure
@@ -96,14 +78,14 @@ def timing(found: Mapping[str, Any]) -> Figure:
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, points) in zip(panels, found.items(), strict=True):
         for number, (variant, x, y, _) in enumerate(_curves(points, "search_k1_us", "P@1")):
-            _plot(axes, number, variant, x, y)
+            plot(axes, number, variant, (x, y))
         axes.set_title(NAMES[name])
         axes.set_xlabel("search for one label, p50 (µs)")
         axes.margins(0.14, 0.14)
     panels[0].set_ylabel("P@1 (%)")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names), title="λ at the points")
-    _settle(figure)
+    settle(figure)
     for axes, points in zip(panels, found.values(), strict=True):
         curves = _curves(points, "search_k1_us", "P@1")
         _write_lams(axes, curves, labelled=[variant for variant, *_ in curves])
@@ -123,39 +105,7 @@ def _curves(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str) -> li
     return found
 
 
-def _plot(axes: Any, number: int, variant: str, x: Sequence[float], y: Sequence[float]) -> None:
-    """A curve; the first lies on top, where it is the same as others."""
-    look = {"marker": MARKERS[number], "color": COLOURS[number], "linewidth": 1.2, "markersize": 4}
-    axes.plot(x, y, **look, label=variant, zorder=3 - 0.1 * number)
-
-
-def _settle(figure: Figure) -> None:
-    """Fixes the layout, which the places of labels depend on."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-
-
 def _write_lams(axes: Any, curves: Sequence[Curve], labelled: Sequence[str]) -> None:
     """The λ's of the labelled curves beside their points, off the lines of all."""
-
-    def spot(x: float, y: float) -> Spot:
-        across, up = axes.transData.transform((x, y)) * 72 / axes.figure.dpi
-        return float(across), float(up)
-
-    lines = [pair for _, x, y, _ in curves for pair in pairwise(spot(*at) for at in zip(x, y, strict=True))]
-    marked = [(x[i], y[i], f"{lams[i]:.4g}") for name, x, y, lams in curves if name in labelled for i in range(len(x))]
-    spots = [spot(x, y) for x, y, _ in marked]
-    sizes = [(0.64 * LABEL * len(text), 1.15 * LABEL) for *_, text in marked]
-    inside = (*spot(axes.get_xlim()[0], axes.get_ylim()[0]), *spot(axes.get_xlim()[1], axes.get_ylim()[1]))
-    for (x, y, text), at, middle in zip(marked, spots, place(spots, sizes, inside, lines), strict=True):
-        axes.annotate(
-            text,
-            xy=(x, y),
-            xytext=np.subtract(middle, at),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=LABEL,
-            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 2},
-            zorder=4,
-        )
+    marks = [(x[i], y[i], f"{lams[i]:.4g}") for name, x, y, lams in curves if name in labelled for i in range(len(x))]
+    write_beside(axes, marks, [(x, y) for _, x, y, _ in curves])

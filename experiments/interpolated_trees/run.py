@@ -10,11 +10,12 @@ tables and its pictures. Run again, it does only what is missing; sets and parts
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 import arity
 import bounded
@@ -25,9 +26,8 @@ import precision
 import rise
 import tables
 import timing
+from common.parts import keep, known, numbers, some_of, write_texts
 from datasets import Rows
-
-from labelwood.tradeoff.folder import write_json
 
 PARTS: dict[str, Callable[[str, Rows, Path, argparse.Namespace], Any]] = {
     "imbalance": lambda _name, rows, _folder, _: imbalance.measure(rows),
@@ -63,25 +63,11 @@ def main() -> None:
         for part in parts:
             sys.stderr.write(f"{name}: {part}\n")
             found = PARTS[part](name, rows, options.output / "reports" / f"{part}-{name}", options)
-            write_json(options.output / f"{part}.json", in_order({**known(options.output, part), name: found}))
+            keep(options.output, part, name, found, datasets.NAMES)
     for part in PARTS:
         found = known(options.output, part)
         if found:
-            (options.output / f"{part}.md").write_text(getattr(tables, part)(found), "utf-8")
-            for file, svg in pictures.draw(part, found).items():
-                (options.output / file).write_text(svg, "utf-8")
-
-
-def known(output: Path, part: str) -> dict[str, Any]:
-    """What a part has found so far, by datasets."""
-    file = output / f"{part}.json"
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    return found
-
-
-def in_order(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Datasets in the order of all tables."""
-    return {name: found[name] for name in datasets.NAMES if name in found}
+            write_texts(options.output, {f"{part}.md": getattr(tables, part)(found), **pictures.draw(part, found)})
 
 
 def parse() -> argparse.Namespace:
@@ -98,24 +84,6 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--jobs", type=int, default=2, help="trainings at a time")
     arguments.add_argument("--generated-labels", type=int, default=131_072)
     return arguments.parse_args()
-
-
-def some_of(names: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """Reads names with commas between them."""
-
-    def read(text: str) -> list[str]:
-        chosen = text.split(",")
-        for name in chosen:
-            if name not in names:
-                raise argparse.ArgumentTypeError(f"there is no {name!r}; there are: {', '.join(names)}")
-        return chosen
-
-    return read
-
-
-def numbers(text: str) -> list[float]:
-    """Reads numbers with commas between them."""
-    return [float(word) for word in text.split(",")]
 
 
 if __name__ == "__main__":

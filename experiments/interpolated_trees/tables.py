@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from common.markdown import count, signed, table
 from datasets import NAMES
 from imbalance import MODES
 from precision import VARIANTS
@@ -45,11 +46,6 @@ TIMED: dict[str, Callable[[Mapping[str, float]], str]] = {
 }
 
 
-def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *lines)) + "\n"
-
-
 def imbalance(found: Found) -> str:
     """Shares of labels for half of the rows, beside the paper's."""
     lines = [
@@ -70,7 +66,7 @@ def precision(found: Found) -> str:
             [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points.get((variant, lam))))]
             for lam in sorted({lam for _, lam in points})
         ]
-        parts.append(f"{NAMES[name]}, {_count(seeds, 'seed')}:\n\n{table(header, lines)}")
+        parts.append(f"{NAMES[name]}, {count(seeds, 'seed')}:\n\n{table(header, lines)}")
     return "\n".join(parts)
 
 
@@ -120,7 +116,7 @@ def least_depth(points: Sequence[Mapping[str, Any]], k: int) -> tuple[float, flo
 
 
 def _least_text(lam: float, depth: float, precision: float) -> str:
-    return "none below λ = 0" if lam == 0 else f"{_signed(depth)} % at λ {lam_text(lam)} (P {_signed(precision, 2)})"
+    return "none below λ = 0" if lam == 0 else f"{signed(depth)} % at λ {lam_text(lam)} (P {signed(precision, 2)})"
 
 
 def rise(found: Found) -> str:
@@ -145,8 +141,8 @@ def timing(found: Found) -> str:
     changes = [
         [
             *_of(name, point),
-            _signed(_precision_change(point, found[name]), 2),
-            *(_signed(point["change"][figure]) for figure in CHANGES),
+            signed(_precision_change(point, found[name]), 2),
+            *(signed(point["change"][figure]) for figure in CHANGES),
         ]
         for name, point in points
     ]
@@ -196,12 +192,3 @@ def bounded(found: Found) -> str:
     ]
     header = ["", "k", "bound", "rows changed", "P@1", "P@5", "nodes opened", "leaves opened", "CPU µs a row, batch"]
     return table(header, lines)
-
-
-def _signed(value: float, digits: int = 1) -> str:
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,1 @@
+"""What the experiments share: their parts and command lines, tables and the style of pictures."""
