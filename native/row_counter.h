@@ -1,8 +1,10 @@
 // Counts how often each number occurs in one row, and forgets the row in constant time.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace labelwood {
@@ -11,8 +13,36 @@ struct Count {
   uint32_t id, count;
 };
 
-inline void sort_by_id(std::span<Count> counts) {
-  std::sort(counts.begin(), counts.end(), [](Count a, Count b) { return a.id < b.id; });
+// Sorts counts of different ids. Neither way compares and then branches, which could not be foretold: few are ranked
+// against each other, and many are sorted by their digits. `spare` is memory that is kept for the next row.
+inline void sort_by_id(std::span<Count> counts, std::vector<Count>& spare) {
+  constexpr size_t kFew = 64;
+  constexpr uint32_t kDigit = 8;
+  const size_t n = counts.size();
+  if (spare.size() < n) spare.resize(std::max(n, kFew));
+  if (n <= kFew) {
+    std::array<int32_t, kFew> ids;
+    for (size_t i = 0; i < n; ++i) ids[i] = static_cast<int32_t>(counts[i].id);
+    for (size_t i = 0; i < n; ++i) {
+      uint32_t rank = 0;
+      for (size_t j = 0; j < n; ++j) rank += ids[j] < ids[i];
+      spare[rank] = counts[i];
+    }
+    std::copy_n(spare.begin(), n, counts.begin());
+    return;
+  }
+  uint32_t all = 0;
+  for (const Count entry : counts) all |= entry.id;
+  std::span<Count> from = counts, to(spare.data(), n);
+  for (uint32_t shift = 0; shift < 32 && all >> shift != 0; shift += kDigit) {
+    std::array<uint32_t, 1 << kDigit> places{};
+    const auto digit = [shift](Count entry) { return entry.id >> shift & ((1u << kDigit) - 1); };
+    for (const Count entry : from) ++places[digit(entry)];
+    for (uint32_t place = 0; uint32_t& size : places) place += std::exchange(size, place);
+    for (const Count entry : from) to[places[digit(entry)]++] = entry;
+    std::swap(from, to);
+  }
+  if (from.data() != counts.data()) std::copy(from.begin(), from.end(), counts.begin());
 }
 
 class RowCounter {
@@ -24,28 +54,28 @@ class RowCounter {
     row_ = 1;
   }
 
-  void add(uint32_t id) {
+  void add(uint32_t id, uint32_t count = 1) {
     const size_t mask = slots_.size() - 1;
     for (size_t slot = scatter(id) & mask;; slot = (slot + 1) & mask) {
       if (slots_[slot].row != row_) {
         slots_[slot] = {row_, static_cast<uint32_t>(counts_.size())};
-        counts_.push_back({id, 1});
+        counts_.push_back({id, count});
         if (2 * counts_.size() > slots_.size()) grow();
         return;
       }
       Count& entry = counts_[slots_[slot].place];
       if (entry.id == id) {
-        ++entry.count;
+        entry.count += count;
         return;
       }
     }
   }
 
   // In order of first occurrence.
-  std::span<const Count> counts() const { return counts_; }
+  std::span<Count> counts() { return counts_; }
 
   std::span<const Count> sorted() {
-    sort_by_id(counts_);
+    sort_by_id(counts_, spare_);
     return counts_;
   }
 
@@ -67,7 +97,7 @@ class RowCounter {
   }
 
   std::vector<Slot> slots_ = std::vector<Slot>(256, Slot{0, 0});
-  std::vector<Count> counts_;
+  std::vector<Count> counts_, spare_;
   uint32_t row_ = 1;
 };
 

@@ -106,9 +106,17 @@ class TextClassifier(Params):
         less than `min_score`.
         """
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
+        rows = self._rows(texts)
         limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
-        return self.model_.predict_topk(self.features(data), k, **limits)
+        return self.model_.predict_topk(rows, k, **limits)
+
+    def _rows(self, texts: Any) -> Any:
+        """Texts as the model takes them, a few strings by a way that is as short as they are."""
+        if self.vectorizer_ is not None:
+            rows = self.vectorizer_.native_rows(texts, self.model_.n_features_in_)
+            if rows is not None:
+                return rows
+        return self.features(texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts")))
 
     def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
         """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
@@ -127,8 +135,7 @@ class TextClassifier(Params):
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
-        return self.model_.predict(self.features(data), k)
+        return self.model_.predict(self._rows(texts), k)
 
     def evaluate(self, data: Dataset, *, ks: tuple[int, ...] = (1, 3, 5), **options: Any) -> dict[str, float]:
         """Metrics in percent on labelled rows, propensity-scored ones with the training labels' frequencies.

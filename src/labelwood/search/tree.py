@@ -114,12 +114,17 @@ class TrainedTree:
         ids, scores, looks = self._native.topk(*rows, *how)
         return TopK(ids, scores), Looks(*looks)
 
-    def one_row(
-        self, row: Any, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, slack: float
+    def topk_of_few(
+        self, rows: Any, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, slack: float
     ) -> TopK | None:
-        """The same for a single row of scipy's, without what pays only for many; None if it needs more care."""
+        """The same without what pays only for many rows: for a single one of scipy's, or for `_native.Rows`.
+
+        None where a row of scipy's needs more care.
+        """
         how = (k, beam or 0, LINKS[link], path_weight, unit_rows, slack)
-        found = self._native.one_row(row.indptr, row.indices, row.data, row.shape[1], *how)
+        if isinstance(rows, _native.Rows):
+            return TopK(*self._native.few_rows(rows, *how))
+        found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *how)
         return None if found is None else TopK(*found)
 
     def slacks(
