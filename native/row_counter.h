@@ -1,11 +1,11 @@
 // Counts how often each number occurs in one row, and forgets the row in constant time.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
+
+#include "sorting.h"
 
 namespace labelwood {
 
@@ -13,36 +13,8 @@ struct Count {
   uint32_t id, count;
 };
 
-// Sorts counts of different ids. Neither way compares and then branches, which could not be foretold: few are ranked
-// against each other, and many are sorted by their digits. `spare` is memory that is kept for the next row.
 inline void sort_by_id(std::span<Count> counts, std::vector<Count>& spare) {
-  constexpr size_t kFew = 64;
-  constexpr uint32_t kDigit = 8;
-  const size_t n = counts.size();
-  if (spare.size() < n) spare.resize(std::max(n, kFew));
-  if (n <= kFew) {
-    std::array<int32_t, kFew> ids;
-    for (size_t i = 0; i < n; ++i) ids[i] = static_cast<int32_t>(counts[i].id);
-    for (size_t i = 0; i < n; ++i) {
-      uint32_t rank = 0;
-      for (size_t j = 0; j < n; ++j) rank += ids[j] < ids[i];
-      spare[rank] = counts[i];
-    }
-    std::copy_n(spare.begin(), n, counts.begin());
-    return;
-  }
-  uint32_t all = 0;
-  for (const Count entry : counts) all |= entry.id;
-  std::span<Count> from = counts, to(spare.data(), n);
-  for (uint32_t shift = 0; shift < 32 && all >> shift != 0; shift += kDigit) {
-    std::array<uint32_t, 1 << kDigit> places{};
-    const auto digit = [shift](Count entry) { return entry.id >> shift & ((1u << kDigit) - 1); };
-    for (const Count entry : from) ++places[digit(entry)];
-    for (uint32_t place = 0; uint32_t& size : places) place += std::exchange(size, place);
-    for (const Count entry : from) to[places[digit(entry)]++] = entry;
-    std::swap(from, to);
-  }
-  if (from.data() != counts.data()) std::copy(from.begin(), from.end(), counts.begin());
+  sort_by(counts, spare, [](Count entry) { return entry.id; });
 }
 
 class RowCounter {

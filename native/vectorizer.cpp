@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "columns.h"
@@ -91,7 +92,8 @@ TermTable merge_terms(TermWorkers& workers) {
     worker->rank.resize(worker->terms.size());
     if (merged.size() == 0) {
       std::iota(worker->rank.begin(), worker->rank.end(), 0u);
-      merged = std::move(worker->terms);
+      merged = std::exchange(worker->terms, TermTable());
+      continue;
     }
     for (int64_t i = 0; i < worker->terms.size(); ++i) {
       const std::string_view term = worker->terms.term(i);

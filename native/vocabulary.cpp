@@ -81,7 +81,7 @@ TermTable::TermTable() : slots_(1024, Slot{0, Vocabulary::kEmpty}) {}
 int64_t TermTable::find(const TermKey& key, const uint8_t* p, size_t n) {
   const uint32_t hash = short_hash(key);
   const uint64_t mask = slots_.size() - 1;
-  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
+  for (uint64_t slot = place_of(hash);; slot = (slot + 1) & mask) {
     Slot& found = slots_[slot];
     if (found.id == Vocabulary::kEmpty) {
       const uint32_t id = append(p, n);
@@ -108,7 +108,7 @@ void TermTable::grow() {
   const uint64_t mask = slots_.size() - 1;
   for (const Slot& moved : old) {
     if (moved.id == Vocabulary::kEmpty) continue;
-    uint64_t slot = moved.hash & mask;
+    uint64_t slot = place_of(moved.hash);
     while (slots_[slot].id != Vocabulary::kEmpty) slot = (slot + 1) & mask;
     slots_[slot] = moved;
   }

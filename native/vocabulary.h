@@ -1,6 +1,7 @@
 // Terms and their ids: a table that grows while texts are read, and one of plain arrays that a model keeps.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -63,7 +64,7 @@ class TermTable {
   TermTable();
   // The id of the term of n bytes with this key, which it now has if it had none.
   int64_t find(const TermKey& key, const uint8_t* p, size_t n);
-  void prefetch(const TermKey& key) const { __builtin_prefetch(&slots_[short_hash(key) & (slots_.size() - 1)]); }
+  void prefetch(const TermKey& key) const { __builtin_prefetch(&slots_[place_of(short_hash(key))]); }
   int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes_.data() + offsets_[i], offsets_[i + 1] - offsets_[i]); }
 
@@ -72,11 +73,12 @@ class TermTable {
 
  private:
   struct Slot {
-    uint32_t hash;  // so that growing and most comparisons need not look at the term
+    uint32_t hash;  // high half, so that growing and most comparisons need not look at the term
     uint32_t id;
   };
 
   static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash >> 32); }
+  uint64_t place_of(uint32_t hash) const { return hash >> (32 - std::countr_zero(slots_.size())); }
   uint32_t append(const uint8_t* p, size_t n);
   void grow();
 

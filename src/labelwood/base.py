@@ -67,7 +67,7 @@ class TopK:
 
     def __iter__(self) -> Iterator[list[tuple[int, float]]]:
         for ids, scores in zip(self.ids, self.scores, strict=True):
-            yield [(int(label), float(score)) for label, score in zip(ids, scores, strict=True) if label >= 0]
+            yield [pair for pair in zip(ids.tolist(), scores.tolist(), strict=True) if pair[0] >= 0]
 
     def to_scipy(self, n_labels: int) -> Any:
         """The scores as a sparse rows × labels `csr_array`.

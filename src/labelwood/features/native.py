@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ class NativeVectorizer:
 
     def __init__(self, analysis: tuple[Any, ...], terms: Terms | None, weighing: Weighing, n_features: int) -> None:
         self._native = _native.Vectorizer(analysis, terms, n_features, weighing)
+        # The same as `_native.Rows` of a model: `rows(texts, n_features)`.
+        self.rows: Callable[[list[str], int], Any] = self._native.rows
         self._row = to_scipy((np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)), n_features)
 
     def transform(self, documents: Documents, n_threads: int) -> Any:
@@ -38,10 +41,6 @@ class NativeVectorizer:
         """The same for a list of nothing but plain strings; None for anything else."""
         csr = self._native.transform_plain(texts, n_threads)
         return None if csr is None else self._to_scipy(csr)
-
-    def rows(self, texts: Any, n_features: int) -> Any:
-        """The same as `_native.Rows` of a model with so many features."""
-        return self._native.rows(texts, n_features)
 
     def _to_scipy(self, csr: tuple[NDArray[Any], ...]) -> Any:
         if len(csr[0]) != len(self._row.indptr):

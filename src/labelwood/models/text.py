@@ -107,6 +107,8 @@ class TextClassifier(Params):
         """
         self._check_fitted()
         rows = self._rows(texts)
+        if include is None and exclude is None and min_score is None:
+            return self.model_.predict_topk(rows, k)
         limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
         return self.model_.predict_topk(rows, k, **limits)
 
@@ -121,7 +123,10 @@ class TextClassifier(Params):
     def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
         """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
         top = self.predict_topk(texts, k, **limits)
-        return [[(self.labels_[label], score) for label, score in row] for row in top]
+        return [
+            [(self.labels_[label], score) for label, score in zip(ids, scores, strict=True) if label >= 0]
+            for ids, scores in zip(top.ids.tolist(), top.scores.tolist(), strict=True)
+        ]
 
     def _ids(self, names: Iterable[str] | None) -> Any:
         if names is None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood._native import Rows
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
@@ -223,16 +224,15 @@ class TreeClassifier(Model):
         """Answers by the shortest way for one sparse row or `_native.Rows`; None where that does not lead there."""
         if type(k) is not int or not hasattr(self, "trees_") or not 1 <= k <= self.n_labels_:
             return None
-        if not isinstance(X, _native.Rows) and not (sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1):
+        if type(X) is not Rows and not (sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1):
             return None
-        width, how = self._width(k), self._how()
-        answers: list[TopK] = []
-        for tree, slack in zip(self.trees_, self._slacks(k, NO_LIMITS), strict=True):
-            top = tree.topk_of_few(X, width, slack=slack, **how)
-            if top is None:
-                return None
-            answers.append(top)
-        return answers[0] if len(answers) == 1 else mean_of(answers, k, 1)
+        how, slacks = self._how(), self._slacks(k, NO_LIMITS)
+        if len(self.trees_) == 1:
+            return self.trees_[0].topk_of_few(X, k, slacks[0], how)
+        width = self._width(k)
+        found = [tree.topk_of_few(X, width, slack, how) for tree, slack in zip(self.trees_, slacks, strict=True)]
+        answers = [top for top in found if top is not None]
+        return mean_of(answers, k, 1) if len(answers) == len(found) else None
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         threads = thread_count(self.n_threads)
