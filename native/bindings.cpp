@@ -298,9 +298,9 @@ class TreeModel {
     return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
   }
 
-  // A few rows from a vectorizer, on the calling thread.
-  nb::tuple few_rows(const Csr& X, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, float slack) const {
-    if (k < 1 || X.n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
+  // A few rows from a vectorizer, on the calling thread; None if they have other features.
+  nb::object few_rows(const Csr& X, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, float slack) const {
+    if (X.n_cols != model_.blocks.n_features) return nb::none();
     return found({{X.indptr.data(), X.indptr.size()}, {X.indices.data(), X.indices.size()}, {X.values.data(), X.values.size()}, X.n_cols},
                  exact(k, beam, transform, path_weight, unit_rows, true), slack);
   }
@@ -766,7 +766,7 @@ NB_MODULE(_native, m) {
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
-      .def("few_rows", &TreeModel::few_rows, "Ids and scores for `Rows`.")
+      .def("few_rows", &TreeModel::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
       .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");

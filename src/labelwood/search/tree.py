@@ -118,12 +118,13 @@ class TrainedTree:
     def topk_of_few(self, rows: Any, k: int, slack: float, how: Mapping[str, Any]) -> TopK | None:
         """The same without what pays only for many rows: for a single one of scipy's, or for `_native.Rows`.
 
-        `how` holds the beam, the link, path_weight and unit_rows. None where a row of scipy's needs more care.
+        `how` holds the beam, the link, path_weight and unit_rows. None where rows need more care.
         """
         options = (k, how["beam"] or 0, LINKS[how["link"]], how["path_weight"], how["unit_rows"], slack)
         if type(rows) is Rows:
-            return TopK(*self._native.few_rows(rows, *options))
-        found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *options)
+            found = self._native.few_rows(rows, *options)
+        else:
+            found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *options)
         return None if found is None else TopK(*found)
 
     def slacks(
