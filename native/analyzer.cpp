@@ -1,117 +1,150 @@
 #include "analyzer.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
+#include "ascii.h"
 #include "error.h"
 
 namespace labelwood {
 namespace {
 
-constexpr uint8_t kWide = 0x80;
 constexpr size_t kLargestText = size_t{1} << 30;
+constexpr size_t kReadableBehind = 16;
+constexpr int kAsciiStretch = 8;  // so many ASCII characters in a row are worth a block
 
 // The one character whose lower case is two: i and a combining dot above.
 constexpr uint32_t kDottedI = 0x130, kDotAbove = 0x307;
 
-uint8_t ascii_in_word(const UnicodeTable& unicode, uint32_t byte, bool lowercase) {
-  if (byte >= 0x80) return kWide;
-  const CharInfo info = unicode[byte];
-  if (!info.word) return 0;
-  return static_cast<uint8_t>(lowercase ? info.lower : byte);
-}
+uint64_t low_bits(size_t n) { return n < 64 ? (uint64_t{1} << n) - 1 : ~uint64_t{0}; }
 
 }  // namespace
 
-Analyzer::Analyzer(const Analysis& analysis) : analysis_(analysis) {
-  for (uint32_t byte = 0; byte < 256; ++byte) ascii_[byte] = ascii_in_word(*analysis.unicode, byte, analysis.lowercase);
-}
-
 std::span<const Analyzer::Term> Analyzer::terms(std::span<const uint8_t> text) {
-  make_room(text.size());
-  terms_.clear();
-  switch (analysis_.unit) {
-    case Unit::word: split_words(text); break;
-    case Unit::chars: split_chars(text); break;
-    case Unit::chars_in_words: split_chars_in_words(text); break;
+  make_room_for(text);
+  if (analysis_.unit == Unit::word) {
+    find_words(text);
+    const std::span<const Term> words = words_that_count();
+    if (analysis_.max_n == 1) return words;
+    add_word_ngrams(words);
+  } else if (analysis_.unit == Unit::chars) {
+    split_chars(text);
+  } else {
+    split_chars_in_words(text);
   }
   return terms_;
 }
 
-void Analyzer::make_room(size_t text_size) {
-  if (text_size > kLargestText) throw Error("a text is larger than one gibibyte: split it into several");
-  // Lower case takes at most half as much again, and each word at most two spaces.
-  const size_t needed = 3 * text_size + 16;
-  if (scratch_.size() < needed) scratch_ = Buffer<uint8_t>(needed + needed / 4);
+void Analyzer::make_room_for(std::span<const uint8_t> text) {
+  if (text.size() > kLargestText) throw Error("a text is larger than one gibibyte: split it into several");
+  // Lower case takes at most half as much again, and each word at most two spaces; blocks are written whole.
+  make_room(scratch_, 3 * text.size() + AsciiBlock::kSize + kReadableBehind);
   out_ = scratch_.data();
-  word_begin_ = 0;
-  word_chars_ = 0;
+  bytes_ = scratch_.data();
   starts_.clear();
-  ends_.clear();
+  terms_.clear();
 }
 
-void Analyzer::split_words(std::span<const uint8_t> text) {
+void Analyzer::find_words(std::span<const uint8_t> text) {
+  make_room(edges_, text.size() + 2);
+  edge_ = edges_.data();
+  in_word_ = false;
+  has_wide_ = false;
   const uint8_t* at = text.data();
   const uint8_t* const end = at + text.size();
   while (at < end) {
-    at = add_ascii(at, end);
-    if (at == end) break;
-    if (ascii_[*at] == kWide) {
-      at = add_wide(at, end);
-    } else {
-      if (word_chars_ != 0) close_word();
-      ++at;
-    }
+    at += add_ascii(at, end);
+    if (at < end && *at >= 0x80) at = add_wide(at, end);
   }
-  if (word_chars_ != 0) close_word();
-  add_word_ngrams();
+  cross_edge(false);
 }
 
-// The hot loop. Its state is local: a byte written could otherwise be a part of *this to the compiler.
-const uint8_t* Analyzer::add_ascii(const uint8_t* at, const uint8_t* end) {
-  const uint8_t* const begin = at;
-  uint8_t* out = out_;
-  for (uint8_t mapped; at < end && (mapped = ascii_[*at]) - 1u < kWide - 1u; ++at) *out++ = mapped;
-  out_ = out;
-  word_chars_ += at - begin;
-  return at;
+// Takes up to a block of bytes, as far as they are ASCII, and returns how many. Its letters, digits and underscore are
+// parts of words in any table.
+size_t Analyzer::add_ascii(const uint8_t* at, const uint8_t* end) {
+  size_t n = AsciiBlock::kSize;
+  uint8_t last[AsciiBlock::kSize];
+  if (static_cast<size_t>(end - at) < n) {
+    n = end - at;
+    std::memset(last, 0, sizeof last);
+    at = static_cast<const uint8_t*>(std::memcpy(last, at, n));
+  }
+  const AsciiBlock block = copy_ascii(at, out_, analysis_.lowercase);
+  if (block.wide != 0) n = std::min<size_t>(n, std::countr_zero(block.wide));
+  if (n == 0) return 0;
+  // A byte is at an edge where it is in a word and the one before is not, or the reverse.
+  uint64_t edges = (block.word ^ (block.word << 1 | in_word_)) & low_bits(n);
+  const uint32_t begin = place();
+  uint32_t* next = edge_;
+  for (; edges != 0; edges &= edges - 1) *next++ = begin + std::countr_zero(edges);
+  edge_ = next;
+  in_word_ = block.word >> (n - 1) & 1;
+  out_ += n;
+  return n;
 }
 
+// Takes one character after another until there are only ASCII ones for a while.
 const uint8_t* Analyzer::add_wide(const uint8_t* at, const uint8_t* end) {
-  const uint32_t read = read_utf8(at, end);
-  const bool dotted_i = read == kDottedI && analysis_.lowercase;
-  const uint32_t point = dotted_i ? 'i' : analysis_.lowercase ? (*analysis_.unicode)[read].lower : read;
-  const bool in_word = (*analysis_.unicode)[point].word;
-  if (in_word) {
-    out_ = write_utf8(point, out_);
-    ++word_chars_;
+  has_wide_ = true;
+  for (int ascii_left = kAsciiStretch; at < end && ascii_left > 0;) {
+    ascii_left = *at >= 0x80 ? kAsciiStretch : ascii_left - 1;
+    const uint32_t read = read_utf8(at, end);
+    const bool dotted_i = read == kDottedI && analysis_.lowercase;
+    const uint32_t point = dotted_i ? 'i' : analysis_.lowercase ? (*analysis_.unicode)[read].lower : read;
+    const bool in_word = (*analysis_.unicode)[point].word;
+    cross_edge(in_word);
+    if (in_word) out_ = write_utf8(point, out_);
+    // A combining mark is no part of a word, also the one that the dotted I brings along.
+    if (dotted_i) cross_edge(false);
   }
-  // A combining mark is no part of a word, also the one that the dotted I brings along.
-  if ((!in_word || dotted_i) && word_chars_ != 0) close_word();
   return at;
 }
 
-void Analyzer::close_word() {
-  if (word_chars_ >= analysis_.min_token && !is_stop_word()) {
-    starts_.push_back(word_begin_);
-    ends_.push_back(place());
-    *out_++ = ' ';
-    word_begin_ = place();
+void Analyzer::cross_edge(bool into_word) {
+  if (into_word != in_word_) *edge_++ = place();
+  in_word_ = into_word;
+}
+
+std::span<const Analyzer::Term> Analyzer::words_that_count() {
+  const size_t n_words = (edge_ - edges_.data()) / 2;
+  make_room(words_, n_words);
+  Term* const words = words_.data();
+  const Vocabulary& stop_words = analysis_.stop_words;
+  const auto least = static_cast<uint32_t>(analysis_.min_token);
+  const bool size_tells = !has_wide_ || least <= 1;
+  size_t n = 0;
+  for (size_t i = 0; i < n_words; ++i) {
+    const Term word{edges_[2 * i], edges_[2 * i + 1] - edges_[2 * i]};
+    words[n] = word;
+    n += size_tells ? word.size >= least : is_long_enough(word);
   }
-  out_ = scratch_.data() + word_begin_;
-  word_chars_ = 0;
+  if (stop_words.size() != 0) {
+    const auto is_stop_word = [&](Term word) { return stop_words.find(bytes(word), word.size) >= 0; };
+    n = std::remove_if(words, words + n, is_stop_word) - words;
+  }
+  return {words, n};
 }
 
-bool Analyzer::is_stop_word() const {
-  if (analysis_.stop_words.size() == 0) return false;
-  return analysis_.stop_words.find(scratch_.data() + word_begin_, place() - word_begin_) >= 0;
+bool Analyzer::is_long_enough(Term word) const {
+  const auto begins_character = [](uint8_t byte) { return (byte & 0xC0) != 0x80; };
+  return std::count_if(bytes(word), bytes(word) + word.size, begins_character) >= analysis_.min_token;
 }
 
-void Analyzer::add_word_ngrams() {
-  const size_t longest = std::min<size_t>(analysis_.max_n, starts_.size());
+void Analyzer::add_word_ngrams(std::span<const Term> words) {
+  make_room(joined_, place() + words.size() + kReadableBehind);
+  uint8_t* out = joined_.data();
+  for (const Term word : words) {
+    starts_.push_back(static_cast<uint32_t>(out - joined_.data()));
+    out = std::copy_n(bytes(word), word.size, out);
+    *out++ = ' ';
+  }
+  bytes_ = joined_.data();
+  const size_t longest = std::min<size_t>(analysis_.max_n, words.size());
   for (size_t n = analysis_.min_n; n <= longest; ++n)
-    for (size_t last = n - 1; last < starts_.size(); ++last) {
+    for (size_t last = n - 1; last < words.size(); ++last) {
       const uint32_t begin = starts_[last - (n - 1)];
-      terms_.push_back({begin, ends_[last] - begin});
+      terms_.push_back({begin, starts_[last] + words[last].size - begin});
     }
 }
 

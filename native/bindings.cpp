@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "softmax_bindings.h"
 #include "sparse.h"
 #include "sparse_text.h"
+#include "term_index.h"
 #include "training.h"
 #include "unicode.h"
 #include "vectorizer.h"
@@ -32,6 +34,21 @@ using namespace nanobind::literals;
 using namespace labelwood;
 
 namespace {
+
+template <class T>
+NewArray<T> copied(const Buffer<T>& buffer) {
+  Buffer<T> copy(buffer.size());
+  std::copy(buffer.begin(), buffer.end(), copy.begin());
+  return to_numpy(std::move(copy));
+}
+
+// As scipy keeps them: with both kinds of index of one type, the narrow one if it is wide enough.
+nb::tuple to_scipy(Csr&& m) {
+  if (m.indices.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) return to_numpy(std::move(m));
+  Buffer<int32_t> indptr(m.indptr.size());
+  std::copy(m.indptr.begin(), m.indptr.end(), indptr.begin());
+  return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
+}
 
 // Values of rows brought to unit length; none if all are that long already but for the tolerance.
 std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const Array<float>& values, double tolerance) {
@@ -194,6 +211,13 @@ class TreeModel {
     return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
   }
 
+  // A few rows from a vectorizer, on the calling thread; None if they have other features.
+  nb::object few_rows(const Csr& X, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, float slack) const {
+    if (X.n_cols != model_.blocks.n_features) return nb::none();
+    return found({{X.indptr.data(), X.indptr.size()}, {X.indices.data(), X.indices.size()}, {X.values.data(), X.values.size()}, X.n_cols},
+                 exact(k, beam, transform, path_weight, unit_rows, true), slack);
+  }
+
   // A single row as scipy has it, if it can be searched as it is; else None. What Python would do for many rows at once
   // would take longer here than the search.
   nb::object one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols, int64_t k, int64_t beam, int transform,
@@ -212,10 +236,7 @@ class TreeModel {
       last = X.indices[i];
     }
     if (!sound || last >= n_cols) return nb::none();
-    SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, true);
-    options.slack = slack;
-    SearchCounts counts;
-    return to_numpy(without_gil([&] { return search(model_, X, options, 1, counts); }));
+    return found(X, exact(k, beam, transform, path_weight, unit_rows, true), slack);
   }
 
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -233,6 +254,12 @@ class TreeModel {
   }
 
  private:
+  nb::tuple found(const CsrView& X, SearchOptions options, float slack) const {
+    options.slack = slack;
+    SearchCounts counts;
+    return to_numpy(without_gil([&] { return search(model_, X, options, 1, counts); }));
+  }
+
   static SearchOptions exact(int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) {
     return {.k = k, .beam = beam, .transform = static_cast<Transform>(transform), .path_weight = path_weight,
             .best_first = best_first, .unit_rows = unit_rows, .allowed = {}};
@@ -390,6 +417,7 @@ const UnicodeTable& python_unicode() {
 // strings outside ASCII are encoded first. Nobody else may change the list.
 class TextsArgument {
  public:
+  TextsArgument() = default;
   explicit TextsArgument(const nb::object& texts) {
     if (nb::isinstance<nb::list>(texts))
       read_list(texts);
@@ -398,6 +426,18 @@ class TextsArgument {
   }
   Texts value() const { return texts_; }
 
+  // Anyone's list, if it holds nothing but plain strings; else none of it is read. Strings with a capital sigma come
+  // out in lower case if wanted: which small one it becomes depends on its neighbours, and Python knows the rule.
+  bool read_plain(nb::handle list, bool lower_sigma) {
+    if (!PyList_CheckExact(list.ptr())) return false;
+    const Py_ssize_t n = PyList_GET_SIZE(list.ptr());
+    texts_.reserve(n);
+    kept_.reserve(n);
+    for (Py_ssize_t row = 0; row < n; ++row)
+      if (!add_plain(nb::borrow(PyList_GET_ITEM(list.ptr(), row)), lower_sigma)) return false;
+    return true;
+  }
+
  private:
   void read_list(const nb::object& list) {
     const Py_ssize_t n = PyList_GET_SIZE(list.ptr());
@@ -405,24 +445,42 @@ class TextsArgument {
     for (Py_ssize_t row = 0; row < n; ++row) {
       PyObject* text = PyList_GET_ITEM(list.ptr(), row);
       if (!PyUnicode_Check(text)) throw Error("text " + std::to_string(row) + " is not a str");
-      if (PyUnicode_IS_COMPACT_ASCII(text))
-        texts_.emplace_back(PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text));
-      else
-        encode(text, row);
+      if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        add_ascii(text);
+      } else if (!encode(text)) {
+        throw Error("text " + std::to_string(row) + " holds half of a surrogate pair, which is no character: "
+                    "remove it with text.encode('utf-8', 'ignore').decode()");
+      }
     }
   }
 
-  // The bytes live as long as this object, not as long as the string, as Python's own cache would.
-  void encode(PyObject* text, Py_ssize_t row) {
+  bool add_plain(nb::object text, bool lower_sigma) {
+    constexpr Py_UCS4 kCapitalSigma = 0x3A3;
+    if (!PyUnicode_CheckExact(text.ptr())) return false;
+    if (PyUnicode_IS_COMPACT_ASCII(text.ptr())) {
+      add_ascii(text.ptr());
+      kept_.push_back(std::move(text));
+      return true;
+    }
+    if (lower_sigma && PyUnicode_FindChar(text.ptr(), kCapitalSigma, 0, PyUnicode_GET_LENGTH(text.ptr()), 1) >= 0)
+      text = text.attr("lower")();
+    return encode(text.ptr());
+  }
+
+  void add_ascii(PyObject* text) { texts_.emplace_back(PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text)); }
+
+  // The bytes live as long as this object, not as long as the string, as Python's own cache would. Returns whether all
+  // of the text are characters.
+  bool encode(PyObject* text) {
     PyObject* bytes = PyUnicode_AsUTF8String(text);
     if (bytes == nullptr) {
       if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) throw nb::python_error();
       PyErr_Clear();
-      throw Error("text " + std::to_string(row) + " holds half of a surrogate pair, which is no character: "
-                  "remove it with text.encode('utf-8', 'ignore').decode()");
+      return false;
     }
-    encoded_.push_back(nb::steal(bytes));
+    kept_.push_back(nb::steal(bytes));
     texts_.emplace_back(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)), PyBytes_GET_SIZE(bytes));
+    return true;
   }
 
   void read_arrays(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
@@ -435,7 +493,7 @@ class TextsArgument {
     }
   }
 
-  std::vector<nb::object> encoded_;
+  std::vector<nb::object> kept_;
   std::vector<Text> texts_;
 };
 
@@ -510,28 +568,60 @@ nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indic
   if (indices.size() != counts.size()) throw Error("counts have another number of entries than of columns");
   for (int32_t column : view(columns))
     if (column >= n_cols) throw Error("a term's column is outside the matrix");
-  return to_numpy(without_gil([&] {
+  return to_scipy(without_gil([&] {
     return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
   }));
 }
 
-nb::tuple transform_by_terms(const nb::object& texts, const nb::tuple& analysis,
-                             const nb::tuple& vocabulary, const nb::tuple& weighing, int n_threads) {
-  const AnalysisArgument how(analysis);
-  const VocabularyArgument terms(vocabulary);
-  const WeighingArgument weights(weighing, terms.value().size());
-  const TextsArgument all(texts);
-  const Vocabulary known = terms.value();
-  return to_numpy(without_gil([&] { return transform(all.value(), how.value, known, weights.value, n_threads); }));
-}
+// A fitted vectorizer: keeps the arrays alive, which may be mapped from a file.
+class Vectorizer {
+ public:
+  Vectorizer(const nb::tuple& analysis, const std::optional<nb::tuple>& vocabulary, int32_t n_cols, const nb::tuple& weighing)
+      : how_(analysis), weights_(weighing, n_cols), n_cols_(n_cols) {
+    if (!vocabulary) return;
+    terms_.emplace(*vocabulary);
+    if (terms_->value().size() != n_cols) throw Error("the vocabulary has another number of terms than of columns");
+    index_ = without_gil([&] { return std::make_unique<TermIndex>(terms_->value()); });
+  }
 
-nb::tuple transform_by_buckets(const nb::object& texts, const nb::tuple& analysis,
-                               int32_t n_buckets, const nb::tuple& weighing, int n_threads) {
-  const AnalysisArgument how(analysis);
-  const WeighingArgument weights(weighing, n_buckets);
-  const TextsArgument all(texts);
-  return to_numpy(without_gil([&] { return transform(all.value(), how.value, n_buckets, weights.value, n_threads); }));
-}
+  nb::tuple transform(const nb::object& texts, int n_threads) const {
+    const TextsArgument all(texts);
+    return to_scipy(rows_of(all, n_threads));
+  }
+
+  // The same for anyone's list; None unless it holds nothing but plain strings.
+  std::optional<nb::tuple> transform_plain(nb::handle list, int n_threads) const {
+    TextsArgument all;
+    if (!all.read_plain(list, how_.value.lowercase)) return std::nullopt;
+    return to_scipy(rows_of(all, n_threads));
+  }
+
+  // The same as rows of a model with n_cols features, of which the texts' are the first. They stay in native code on
+  // their way to the model, so they must be sound: None where a value is not finite.
+  std::optional<Csr> rows(nb::handle list, int64_t n_cols) const {
+    TextsArgument all;
+    if (n_cols < n_cols_ || !all.read_plain(list, how_.value.lowercase)) return std::nullopt;
+    Csr out = rows_of(all, 1);
+    for (const float value : out.values)
+      if (!std::isfinite(value)) return std::nullopt;
+    out.n_cols = n_cols;
+    return out;
+  }
+
+ private:
+  Csr rows_of(const TextsArgument& all, int n_threads) const {
+    return without_gil([&] {
+      return index_ ? labelwood::transform(all.value(), how_.value, *index_, weights_.value, n_threads)
+                    : labelwood::transform(all.value(), how_.value, n_cols_, weights_.value, n_threads);
+    });
+  }
+
+  AnalysisArgument how_;
+  WeighingArgument weights_;
+  int32_t n_cols_;
+  std::optional<VocabularyArgument> terms_;
+  std::unique_ptr<const TermIndex> index_;  // none: terms are hashed into columns
+};
 
 nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
   const Vocabulary all{view(bytes), view(offsets), {}};
@@ -576,6 +666,9 @@ NB_MODULE(_native, m) {
   m.def("interpolated_tree", interpolated_tree_of, "The same by halves between likeness and frequency.");
   m.def("kmeans_tree", kmeans_tree_of, "The same by spherical k-means with clusters of any size.");
 
+  nb::class_<Csr>(m, "Rows", "Sound rows of features on their way from a vectorizer to a model.")
+      .def("arrays", [](const Csr& rows) { return nb::make_tuple(copied(rows.indptr), copied(rows.indices), copied(rows.values), rows.n_cols); },
+           "Copies of their arrays, and the number of columns.");
   nb::class_<Progress>(m, "Progress")
       .def(nb::init<>())
       .def_prop_ro("done", [](const Progress& p) { return p.done.load(); })
@@ -586,6 +679,7 @@ NB_MODULE(_native, m) {
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
+      .def("few_rows", &TreeModel::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
       .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
@@ -598,8 +692,12 @@ NB_MODULE(_native, m) {
   m.def("count_terms", count_terms_of, "Terms as (bytes, offsets), in how many texts, how often, and the counts.");
   m.def("count_buckets", count_buckets_of, "The counts of hashed terms as CSR arrays.");
   m.def("weigh_counts", weigh_counts, "Counts, with columns renumbered or left out, as tf-idf in CSR arrays.");
-  m.def("transform_by_terms", transform_by_terms, "Texts as tf-idf over a vocabulary in CSR arrays.");
-  m.def("transform_by_buckets", transform_by_buckets, "Texts as tf-idf over hashed terms in CSR arrays.");
+  nb::class_<Vectorizer>(m, "Vectorizer")
+      .def(nb::init<const nb::tuple&, const std::optional<nb::tuple>&, int32_t, const nb::tuple&>(), "analysis"_a,
+           "vocabulary"_a.none(), "n_cols"_a, "weighing"_a)
+      .def("transform", &Vectorizer::transform, "Texts as tf-idf in CSR arrays.")
+      .def("transform_plain", &Vectorizer::transform_plain, "The same for a list; None unless it holds nothing but plain strings.")
+      .def("rows", &Vectorizer::rows, "The same as `Rows` of a model.");
   m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
   m.def("make_slots", [](const Array<uint8_t>& bytes, const Array<int64_t>& offsets) {
     return to_numpy(make_slots(view(bytes), view(offsets)));

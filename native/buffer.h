@@ -60,4 +60,10 @@ class Buffer {
   size_t size_ = 0;
 };
 
+// Makes room for so many items, whatever they are; what was there is not kept.
+template <class T>
+void make_room(Buffer<T>& buffer, size_t size) {
+  if (buffer.size() < size) buffer = Buffer<T>(size + size / 4);
+}
+
 }  // namespace labelwood

@@ -11,6 +11,8 @@ static_assert(std::endian::native == std::endian::little, "saved hash tables are
 
 namespace hashing {
 
+constexpr uint64_t kSeed = 0x2545F4914F6CDD1Du;
+
 template <class T>
 T load(const uint8_t* p) {
   T value;
@@ -34,7 +36,7 @@ inline uint64_t stir(uint64_t x) {
 
 // The hash of our own tables: eight bytes a step.
 inline uint64_t term_hash(const uint8_t* p, size_t n) {
-  uint64_t hash = 0x2545F4914F6CDD1Du + n;
+  uint64_t hash = hashing::kSeed + n;
   for (; n > 8; p += 8, n -= 8) hash = hashing::stir(hash ^ hashing::load<uint64_t>(p));
   hash = hashing::stir(hash ^ hashing::load_short(p, n));
   return hashing::stir(hash + n);

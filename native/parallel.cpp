@@ -35,6 +35,8 @@ struct Stopped {};
 
 // One parallel_for call.
 struct Job {
+  Job(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t, int)>& body) : n(n), grain(grain), body(&body) {}
+
   int64_t n, grain;
   const std::function<void(int64_t, int64_t, int)>* body;
   std::atomic<int64_t> next{0};
@@ -84,12 +86,10 @@ struct Ticket {
 class Pool {
  public:
   void run(const std::shared_ptr<Job>& job, int n_threads) {
-    if (n_threads > 1) invite(job, n_threads - 1);
+    invite(job, n_threads - 1);
     job->work(0, true);
-    if (n_threads > 1) {
-      withdraw(job);
-      wait(job);
-    }
+    withdraw(job);
+    wait(job);
     if (job->error) std::rethrow_exception(job->error);  // no lock: nobody else is inside any more
   }
 
@@ -172,12 +172,15 @@ Pool& pool() {
 
 void parallel_for(int64_t n, int64_t grain, int n_threads, const std::function<void(int64_t, int64_t, int)>& body) {
   if (n <= 0) return;
-  auto job = std::make_shared<Job>();
-  job->n = n;
-  job->grain = std::max<int64_t>(grain, 1);
-  job->body = &body;
-  const int64_t chunks = (n + job->grain - 1) / job->grain;
-  pool().run(job, static_cast<int>(std::clamp<int64_t>(n_threads, 1, chunks)));
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t chunks = (n + grain - 1) / grain;
+  if (n_threads <= 1 || chunks == 1) {
+    Job job(n, grain, body);
+    job.work(0, true);
+    if (job.error) std::rethrow_exception(job.error);
+  } else {
+    pool().run(std::make_shared<Job>(n, grain, body), static_cast<int>(std::min<int64_t>(n_threads, chunks)));
+  }
 }
 
 void poll_interrupt() {

@@ -5,14 +5,16 @@
 #include <span>
 #include <vector>
 
+#include "sorting.h"
+
 namespace labelwood {
 
 struct Count {
   uint32_t id, count;
 };
 
-inline void sort_by_id(std::span<Count> counts) {
-  std::sort(counts.begin(), counts.end(), [](Count a, Count b) { return a.id < b.id; });
+inline void sort_by_id(std::span<Count> counts, std::vector<Count>& spare) {
+  sort_by(counts, spare, [](Count entry) { return entry.id; });
 }
 
 class RowCounter {
@@ -24,28 +26,28 @@ class RowCounter {
     row_ = 1;
   }
 
-  void add(uint32_t id) {
+  void add(uint32_t id, uint32_t count = 1) {
     const size_t mask = slots_.size() - 1;
     for (size_t slot = scatter(id) & mask;; slot = (slot + 1) & mask) {
       if (slots_[slot].row != row_) {
         slots_[slot] = {row_, static_cast<uint32_t>(counts_.size())};
-        counts_.push_back({id, 1});
+        counts_.push_back({id, count});
         if (2 * counts_.size() > slots_.size()) grow();
         return;
       }
       Count& entry = counts_[slots_[slot].place];
       if (entry.id == id) {
-        ++entry.count;
+        entry.count += count;
         return;
       }
     }
   }
 
   // In order of first occurrence.
-  std::span<const Count> counts() const { return counts_; }
+  std::span<Count> counts() { return counts_; }
 
   std::span<const Count> sorted() {
-    sort_by_id(counts_);
+    sort_by_id(counts_, spare_);
     return counts_;
   }
 
@@ -67,7 +69,7 @@ class RowCounter {
   }
 
   std::vector<Slot> slots_ = std::vector<Slot>(256, Slot{0, 0});
-  std::vector<Count> counts_;
+  std::vector<Count> counts_, spare_;
   uint32_t row_ = 1;
 };
 

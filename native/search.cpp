@@ -12,6 +12,7 @@
 #include "best_first.h"
 #include "parallel.h"
 #include "simd/kernels.h"
+#include "sorting.h"
 
 namespace labelwood {
 namespace {
@@ -23,7 +24,7 @@ class Query {
     entries_.clear();
     for (size_t j = 0; j < features.size(); ++j)
       entries_.push_back({numbers.empty() ? features[j] : numbers[features[j]], values[j]});
-    if (!numbers.empty()) std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    if (!numbers.empty()) sort_by(std::span(entries_), spare_, [](const Entry& entry) { return entry.feature; });
     const double scale = unit ? unit_scale(squared_length(values)) : 1;
     words_.clear();
     values_.clear();
@@ -57,7 +58,7 @@ class Query {
     float value;
   };
 
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_, spare_;
   std::vector<simd::QueryWord> words_;
   std::vector<float> values_;
 };

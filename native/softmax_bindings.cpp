@@ -119,6 +119,15 @@ class SoftmaxTree {
     return nb::make_tuple(answers[0], answers[1], opened);
   }
 
+  // A few rows from a vectorizer, on the calling thread; None if they have other features.
+  nb::object few_rows(const Csr& rows, int64_t k, int64_t beam) const {
+    if (rows.n_cols != n_features() || k < 1) return nb::none();
+    const CsrView X{{rows.indptr.data(), rows.indptr.size()}, {rows.indices.data(), rows.indices.size()},
+                    {rows.values.data(), rows.values.size()}, rows.n_cols};
+    int64_t opened = 0;
+    return to_numpy(without_gil([&] { return search(model_, X, {.k = k, .beam = beam, .allowed = {}}, 1, opened); }));
+  }
+
   NewMatrix<float> embed(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols);
@@ -126,9 +135,10 @@ class SoftmaxTree {
   }
 
  private:
+  int64_t n_features() const { return model_.places.empty() ? model_.embeddings.n : std::ssize(model_.places); }
+
   CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) const {
-    if (n_cols != (model_.places.empty() ? model_.embeddings.n : std::ssize(model_.places)))
-      throw Error("the rows have other features than the model");
+    if (n_cols != n_features()) throw Error("the rows have other features than the model");
     return csr_view(indptr, indices, values, n_cols);
   }
 
@@ -149,6 +159,7 @@ void bind_softmax_trees(nb::module_& m) {
   nb::class_<SoftmaxTree>(m, "SoftmaxTree")
       .def(nb::init<const std::optional<nb::tuple>&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, bool, int64_t>())
       .def("embed", &SoftmaxTree::embed, "The mean embedding of each row's features.")
+      .def("few_rows", &SoftmaxTree::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
       .def("topk", &SoftmaxTree::topk, "Ids, scores, and how many nodes were opened.");
 }
 

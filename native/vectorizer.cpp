@@ -1,12 +1,14 @@
 #include "vectorizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "columns.h"
-#include "hash.h"
 #include "parallel.h"
 #include "row_counter.h"
 
@@ -19,6 +21,18 @@ int64_t size_of(Texts texts) { return static_cast<int64_t>(texts.size()); }
 
 int64_t n_chunks(int64_t n_rows) { return (n_rows + kGrain - 1) / kGrain; }
 
+// Memory that a thread's texts use one after another.
+struct Space {
+  ColumnCounter columns;
+  std::vector<Count> spare;     // for sorting
+  std::vector<double> weights;  // of one row
+};
+
+Space& own_space() {
+  thread_local const auto space = std::make_unique<Space>();
+  return *space;
+}
+
 // Counts of consecutive texts, row after row.
 struct CountChunk {
   int worker = 0;
@@ -28,20 +42,17 @@ struct CountChunk {
 
 // Each worker meets terms in an order of its own; the common order is made afterwards.
 struct TermWorker {
-  explicit TermWorker(const Analysis& analysis) : analyzer(analysis) {}
-
-  void read(Text text) {
-    count_row(analyzer, counter, text, Growing{&terms});
+  std::span<const Count> read(Text text, const Analysis& analysis, ColumnCounter& columns) {
+    const std::span<const Count> row = columns.count(analysis, text, terms);
     n_texts.resize(terms.size());
     occurrences.resize(terms.size());
-    for (const Count entry : counter.counts()) {
+    for (const Count entry : row) {
       n_texts[entry.id] += 1;
       occurrences[entry.id] += entry.count;
     }
+    return row;
   }
 
-  Analyzer analyzer;
-  RowCounter counter;
   TermTable terms;
   std::vector<int64_t> n_texts, occurrences;  // by the worker's ids
   std::vector<uint32_t> rank;                 // the worker's ids to places in the common order
@@ -58,13 +69,14 @@ std::vector<CountChunk> read_texts(Texts texts, const Analysis& analysis, bool k
   std::vector<CountChunk> chunks(keep ? n_chunks(size_of(texts)) : 0);
   const int n_threads = static_cast<int>(workers.size());
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int worker) {
-    if (!workers[worker]) workers[worker] = std::make_unique<TermWorker>(analysis);
-    TermWorker& own = *workers[worker];
+    if (!workers[worker]) workers[worker] = std::make_unique<TermWorker>();
+    ColumnCounter& columns = own_space().columns;
     CountChunk chunk{worker, {}, {}};
     for (int64_t i = begin; i < end; ++i) {
-      own.read(texts[i]);
-      if (keep) append_row(chunk, own.counter.counts());
+      const std::span<const Count> row = workers[worker]->read(texts[i], analysis, columns);
+      if (keep) append_row(chunk, row);
     }
+    columns.forget_long_texts();
     if (!keep) return;
     chunk.entries.shrink_to_fit();
     chunks[begin / kGrain] = std::move(chunk);
@@ -72,16 +84,21 @@ std::vector<CountChunk> read_texts(Texts texts, const Analysis& analysis, bool k
   return chunks;
 }
 
-// Puts all workers' terms in one table; `rank` then leads from a worker's ids to that table's.
+// Puts all workers' terms in the first one's table; `rank` then leads from a worker's ids to that table's.
 TermTable merge_terms(TermWorkers& workers) {
   TermTable merged;
   for (auto& worker : workers) {
     if (!worker) continue;
     worker->rank.resize(worker->terms.size());
+    if (merged.size() == 0) {
+      std::iota(worker->rank.begin(), worker->rank.end(), 0u);
+      merged = std::exchange(worker->terms, TermTable());
+      continue;
+    }
     for (int64_t i = 0; i < worker->terms.size(); ++i) {
       const std::string_view term = worker->terms.term(i);
       const auto* bytes = reinterpret_cast<const uint8_t*>(term.data());
-      worker->rank[i] = merged.id_of(bytes, term.size(), term_hash(bytes, term.size()));
+      worker->rank[i] = static_cast<uint32_t>(merged.find(TermKey::of(term), bytes, term.size()));
     }
     worker->terms = TermTable();
   }
@@ -121,11 +138,12 @@ CountMatrix gather(std::vector<CountChunk>& chunks, int64_t n_rows, int n_thread
   out.counts = Buffer<int32_t>(begins.back());
   parallel_for(static_cast<int64_t>(chunks.size()), 1, n_threads, [&](int64_t c, int64_t, int) {
     CountChunk chunk = std::move(chunks[c]);
+    std::vector<Count>& spare = own_space().spare;
     for (Count& entry : chunk.entries) entry.id = rank(chunk.worker, entry.id);
     int64_t begin = 0;
     for (size_t row = 0; row < chunk.row_ends.size(); ++row) {
       const int64_t end = chunk.row_ends[row];
-      sort_by_id(std::span(chunk.entries).subspan(begin, end - begin));
+      sort_by_id(std::span(chunk.entries).subspan(begin, end - begin), spare);
       out.indptr[c * kGrain + row + 1] = begins[c] + end;
       begin = end;
     }
@@ -144,37 +162,49 @@ struct WeighedChunk {
   std::vector<int64_t> row_ends;
 };
 
-class Weigher {
+// 1 + log(count), ready for the counts that most terms have.
+class LogarithmicCounts {
  public:
-  explicit Weigher(const Weighing& weighing) : weighing_(weighing) {}
-
-  // Counts must come in ascending order of ids. Computes in double: the same sums as the reference.
-  void append(WeighedChunk& chunk, std::span<const Count> row) {
-    weights_.clear();
-    double norm = 0;
-    for (const Count entry : row) {
-      const double idf = weighing_.idf.empty() ? 1.0 : weighing_.idf[entry.id];
-      if (idf == 0) continue;
-      const double weight = tf(entry.count) * idf;
-      norm += weighing_.norm == Norm::l2 ? weight * weight : std::abs(weight);
-      weights_.push_back(weight);
-      chunk.indices.push_back(static_cast<int32_t>(entry.id));
-    }
-    if (weighing_.norm == Norm::l2) norm = std::sqrt(norm);
-    const double divisor = weighing_.norm == Norm::none || norm == 0 ? 1.0 : norm;
-    for (const double weight : weights_) chunk.values.push_back(static_cast<float>(weight / divisor));
-    chunk.row_ends.push_back(static_cast<int64_t>(chunk.indices.size()));
+  LogarithmicCounts() {
+    for (uint32_t count = 1; count < few_.size(); ++count) few_[count] = 1.0 + std::log(static_cast<double>(count));
+  }
+  double operator[](uint32_t count) const {
+    return count < few_.size() ? few_[count] : 1.0 + std::log(static_cast<double>(count));
   }
 
  private:
-  double tf(uint32_t count) const {
-    if (weighing_.binary || count == 1) return 1.0;
-    return weighing_.sublinear ? 1.0 + std::log(static_cast<double>(count)) : count;
-  }
-
-  const Weighing weighing_;
-  std::vector<double> weights_;  // of the row at hand
+  std::array<double, 256> few_{};
 };
+const LogarithmicCounts logarithmic;
+
+double weight_of(uint32_t count, const Weighing& weighing) {
+  if (weighing.binary) return 1.0;
+  return weighing.sublinear ? logarithmic[count] : count;
+}
+
+// Counts must come in ascending order of ids. Computes in double: the same sums as the reference.
+void append_weighed(WeighedChunk& chunk, std::span<const Count> row, const Weighing& weighing) {
+  std::vector<double>& weights = own_space().weights;
+  const size_t begin = chunk.indices.size();
+  chunk.indices.resize(begin + row.size());
+  weights.resize(row.size());
+  size_t n = 0;
+  double norm = 0;
+  for (const Count entry : row) {
+    const double idf = weighing.idf.empty() ? 1.0 : weighing.idf[entry.id];
+    if (idf == 0) continue;
+    const double weight = weight_of(entry.count, weighing) * idf;
+    norm += weighing.norm == Norm::l2 ? weight * weight : std::abs(weight);
+    weights[n] = weight;
+    chunk.indices[begin + n++] = static_cast<int32_t>(entry.id);
+  }
+  if (weighing.norm == Norm::l2) norm = std::sqrt(norm);
+  const double divisor = weighing.norm == Norm::none || norm == 0 ? 1.0 : norm;
+  chunk.indices.resize(begin + n);
+  chunk.values.resize(begin + n);
+  for (size_t i = 0; i < n; ++i) chunk.values[begin + i] = static_cast<float>(weights[i] / divisor);
+  chunk.row_ends.push_back(static_cast<int64_t>(begin + n));
+}
 
 Csr join(std::vector<WeighedChunk>& chunks, int64_t n_rows, int64_t n_cols, int n_threads) {
   std::vector<int64_t> begins{0};
@@ -192,18 +222,17 @@ Csr join(std::vector<WeighedChunk>& chunks, int64_t n_rows, int64_t n_cols, int 
 }
 
 template <class Columns>
-Csr transform_by(Texts texts, const Analysis& analysis, Columns columns, int64_t n_cols, const Weighing& weighing,
+Csr transform_by(Texts texts, const Analysis& analysis, const Columns& columns, int64_t n_cols, const Weighing& weighing,
                  int n_threads) {
   std::vector<WeighedChunk> chunks(n_chunks(size_of(texts)));
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
-    Analyzer analyzer(analysis);
-    RowCounter counter;
-    Weigher weigher(weighing);
-    WeighedChunk& chunk = chunks[begin / kGrain];
+    Space& space = own_space();
     for (int64_t i = begin; i < end; ++i) {
-      count_row(analyzer, counter, texts[i], columns);
-      weigher.append(chunk, counter.sorted());
+      const std::span<Count> row = space.columns.count(analysis, texts[i], columns);
+      sort_by_id(row, space.spare);
+      append_weighed(chunks[begin / kGrain], row, weighing);
     }
+    space.columns.forget_long_texts();
   });
   return join(chunks, size_of(texts), n_cols, n_threads);
 }
@@ -220,14 +249,13 @@ TermCounts count_terms(Texts texts, const Analysis& analysis, bool with_matrix, 
 }
 
 CountMatrix count_buckets(Texts texts, const Analysis& analysis, int32_t n_buckets, int n_threads) {
+  const Buckets buckets{n_buckets};
   std::vector<CountChunk> chunks(n_chunks(size_of(texts)));
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
-    Analyzer analyzer(analysis);
-    RowCounter counter;
-    for (int64_t i = begin; i < end; ++i) {
-      count_row(analyzer, counter, texts[i], Bucket{n_buckets});
-      append_row(chunks[begin / kGrain], counter.counts());
-    }
+    ColumnCounter& columns = own_space().columns;
+    for (int64_t i = begin; i < end; ++i)
+      append_row(chunks[begin / kGrain], columns.count(analysis, texts[i], buckets));
+    columns.forget_long_texts();
   });
   return gather(chunks, size_of(texts), n_threads, [](int, uint32_t id) { return id; });
 }
@@ -237,7 +265,6 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
   const int64_t n_rows = static_cast<int64_t>(indptr.size()) - 1;
   std::vector<WeighedChunk> chunks(n_chunks(n_rows));
   parallel_for(n_rows, kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
-    Weigher weigher(weighing);
     std::vector<Count> row;
     for (int64_t i = begin; i < end; ++i) {
       row.clear();
@@ -245,19 +272,18 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
         const int32_t column = columns.empty() ? indices[e] : columns[indices[e]];
         if (column >= 0) row.push_back({static_cast<uint32_t>(column), static_cast<uint32_t>(counts[e])});
       }
-      weigher.append(chunks[begin / kGrain], row);
+      append_weighed(chunks[begin / kGrain], row, weighing);
     }
   });
   return join(chunks, n_rows, n_cols, n_threads);
 }
 
-Csr transform(Texts texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
-              int n_threads) {
-  return transform_by(texts, analysis, Known{&vocabulary}, vocabulary.size(), weighing, n_threads);
+Csr transform(Texts texts, const Analysis& analysis, const TermIndex& terms, const Weighing& weighing, int n_threads) {
+  return transform_by(texts, analysis, terms, terms.size(), weighing, n_threads);
 }
 
 Csr transform(Texts texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads) {
-  return transform_by(texts, analysis, Bucket{n_buckets}, n_buckets, weighing, n_threads);
+  return transform_by(texts, analysis, Buckets{n_buckets}, n_buckets, weighing, n_threads);
 }
 
 }  // namespace labelwood

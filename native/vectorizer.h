@@ -6,6 +6,7 @@
 #include "analyzer.h"
 #include "buffer.h"
 #include "sparse.h"
+#include "term_index.h"
 #include "vocabulary.h"
 
 namespace labelwood {
@@ -48,8 +49,7 @@ Csr weigh(std::span<const int64_t> indptr, std::span<const int32_t> indices, std
           std::span<const int32_t> columns, int64_t n_cols, const Weighing& weighing, int n_threads);
 
 // Counts and weighs in one go; terms that are not in the vocabulary are left out.
-Csr transform(Texts texts, const Analysis& analysis, const Vocabulary& vocabulary, const Weighing& weighing,
-              int n_threads);
+Csr transform(Texts texts, const Analysis& analysis, const TermIndex& terms, const Weighing& weighing, int n_threads);
 Csr transform(Texts texts, const Analysis& analysis, int32_t n_buckets, const Weighing& weighing, int n_threads);
 
 }  // namespace labelwood

@@ -26,10 +26,8 @@ uint64_t sort_key(std::string_view term) {
 
 }  // namespace
 
-int64_t Vocabulary::find(const uint8_t* p, size_t n) const { return find(p, n, term_hash(p, n)); }
-
-int64_t Vocabulary::find(const uint8_t* p, size_t n, uint64_t hash) const {
-  const uint64_t mask = slots.size() - 1;
+int64_t Vocabulary::find(const uint8_t* p, size_t n) const {
+  const uint64_t hash = term_hash(p, n), mask = slots.size() - 1;
   for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const uint32_t id = slots[slot];
     if (id == kEmpty) return -1;
@@ -80,10 +78,10 @@ void check_contents(const Vocabulary& v) {
 
 TermTable::TermTable() : slots_(1024, Slot{0, Vocabulary::kEmpty}) {}
 
-uint32_t TermTable::id_of(const uint8_t* p, size_t n, uint64_t full_hash) {
-  const auto hash = static_cast<uint32_t>(full_hash);
+int64_t TermTable::find(const TermKey& key, const uint8_t* p, size_t n) {
+  const uint32_t hash = short_hash(key);
   const uint64_t mask = slots_.size() - 1;
-  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
+  for (uint64_t slot = place_of(hash);; slot = (slot + 1) & mask) {
     Slot& found = slots_[slot];
     if (found.id == Vocabulary::kEmpty) {
       const uint32_t id = append(p, n);
@@ -110,7 +108,7 @@ void TermTable::grow() {
   const uint64_t mask = slots_.size() - 1;
   for (const Slot& moved : old) {
     if (moved.id == Vocabulary::kEmpty) continue;
-    uint64_t slot = moved.hash & mask;
+    uint64_t slot = place_of(moved.hash);
     while (slots_[slot].id != Vocabulary::kEmpty) slot = (slot + 1) & mask;
     slots_[slot] = moved;
   }

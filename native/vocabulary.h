@@ -1,12 +1,14 @@
 // Terms and their ids: a table that grows while texts are read, and one of plain arrays that a model keeps.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "buffer.h"
+#include "term_key.h"
 
 namespace labelwood {
 
@@ -18,15 +20,13 @@ struct Vocabulary {
 
   std::span<const uint8_t> bytes;
   std::span<const int64_t> offsets;  // n_terms + 1
-  std::span<const uint32_t> slots;   // ids by hash, linear probing; a power of two and at most half full
+  std::span<const uint32_t> slots;   // ids by term_hash, linear probing; a power of two and at most half full
 
   int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes.data() + offsets[i], offsets[i + 1] - offsets[i]); }
 
-  // The id of the term with this term_hash, or −1.
-  int64_t find(const uint8_t* p, size_t n, uint64_t hash) const;
+  // The id of a term, or −1.
   int64_t find(const uint8_t* p, size_t n) const;
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots[hash & (slots.size() - 1)]); }
 };
 
 // Terms in arrays of their own.
@@ -62,8 +62,9 @@ void check_contents(const Vocabulary& vocabulary);
 class TermTable {
  public:
   TermTable();
-  uint32_t id_of(const uint8_t* p, size_t n, uint64_t hash);
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  // The id of the term of n bytes with this key, which it now has if it had none.
+  int64_t find(const TermKey& key, const uint8_t* p, size_t n);
+  void prefetch(const TermKey& key) const { __builtin_prefetch(&slots_[place_of(short_hash(key))]); }
   int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes_.data() + offsets_[i], offsets_[i + 1] - offsets_[i]); }
 
@@ -72,10 +73,12 @@ class TermTable {
 
  private:
   struct Slot {
-    uint32_t hash;  // low half, so that growing and most comparisons need not look at the term
+    uint32_t hash;  // high half, so that growing and most comparisons need not look at the term
     uint32_t id;
   };
 
+  static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash >> 32); }
+  uint64_t place_of(uint32_t hash) const { return hash >> (32 - std::countr_zero(slots_.size())); }
   uint32_t append(const uint8_t* p, size_t n);
   void grow();
 

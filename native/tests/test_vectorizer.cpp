@@ -1,7 +1,10 @@
 #include "vectorizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,10 @@
 #include "error.h"
 #include "hash.h"
 #include "row_counter.h"
+#include "sorting.h"
+#include "term_counter.h"
+#include "term_index.h"
+#include "term_key.h"
 #include "unicode.h"
 
 using namespace labelwood;
@@ -68,6 +75,44 @@ std::span<const T> span_of(const Buffer<T>& b) {
 
 Vocabulary view_of(const Terms& terms, const Buffer<uint32_t>& slots) {
   return {span_of(terms.bytes), span_of(terms.offsets), span_of(slots)};
+}
+
+using Random = std::mt19937;
+
+size_t below(Random& random, size_t n) { return random() % n; }
+
+// Words as long as the parts of a key or longer, many of which share their first and last bytes.
+std::string random_word(Random& random) {
+  const size_t n = 1 + below(random, below(random, 4) == 0 ? 40 : 9);
+  std::string word(n, 'a');
+  word[below(random, n)] = static_cast<char>('a' + below(random, 26));
+  word[below(random, n)] = static_cast<char>('a' + below(random, 3));
+  return word;
+}
+
+// What the analyzer does with words, one character after another.
+Strings words_one_by_one(const std::string& s, size_t min_chars) {
+  Strings words;
+  std::string word;
+  size_t n_chars = 0;
+  const auto close = [&] {
+    if (n_chars >= min_chars && n_chars > 0) words.push_back(word);
+    word.clear();
+    n_chars = 0;
+  };
+  const uint8_t* at = text(s).data();
+  for (const uint8_t* const end = at + s.size(); at < end;) {
+    const uint32_t point = read_utf8(at, end);
+    const CharInfo info = describe(point);
+    uint8_t bytes[4];
+    if (!info.word) close();
+    if (!info.word) continue;
+    word.append(bytes, write_utf8(info.lower, bytes));
+    ++n_chars;
+    if (point == 0x130) close();
+  }
+  close();
+  return words;
 }
 
 }  // namespace
@@ -192,4 +237,119 @@ TEST(weights_follow_the_norm_and_leave_out_columns) {
   const Csr m = weigh(indptr, indices, counts, columns, 2, {true, true, Norm::l2, idf}, 1);
   CHECK(m.indices.size() == 2 && m.indices[1] == 1);
   CHECK(std::abs(m.values[0] - 0.6f) < 1e-7f && std::abs(m.values[1] - 0.8f) < 1e-7f);
+}
+
+TEST(words_are_the_same_wherever_blocks_begin) {
+  const Strings parts{"a", "B", "7", "_", " ", ", ", "\u0391", "\u03B2", "\u0130", "\u00D7", "\U0001F600", "Word", "longerwords"};
+  Random random(1);
+  for (int turn = 0; turn < 3000; ++turn) {
+    std::string s;
+    const size_t n_parts = turn % 3 == 0 ? 6 : parts.size();  // a third of them are ASCII
+    for (size_t n = below(random, 120); n > 0; --n) s += parts[below(random, n_parts)];
+    for (int min_token : {1, 2, 3}) {
+      Analysis how = analysis(Unit::word, 1, 1);
+      how.min_token = min_token;
+      CHECK(terms_of(s, how) == words_one_by_one(s, min_token));
+    }
+  }
+}
+
+TEST(bytes_that_are_no_characters_are_gaps) {
+  CHECK(terms_of("ab\xFF" "cd\xCE", analysis(Unit::word, 1, 1)) == (Strings{"ab", "cd"}));
+  CHECK(terms_of("ab\xE2\x82", analysis(Unit::word, 1, 1)) == (Strings{"ab"}));
+}
+
+TEST(case_stays_where_it_is_to_stay) {
+  Analysis how = analysis(Unit::word, 1, 1);
+  how.lowercase = false;
+  CHECK(terms_of("An \u0391\u0130 OAK", how) == (Strings{"An", "\u0391\u0130", "OAK"}));
+}
+
+TEST(keys_tell_terms_of_one_length_apart_up_to_sixteen_bytes) {
+  Random random(2);
+  std::map<std::pair<uint64_t, uint64_t>, std::string> terms[TermKey::kWhole + 1];
+  for (int turn = 0; turn < 20000; ++turn) {
+    const std::string word = random_word(random) + "................";
+    for (size_t n = 1; n <= TermKey::kWhole && word[n - 1] != '.'; ++n) {
+      const TermKey key = TermKey::of(text(word).data(), n);
+      CHECK(key == TermKey::of(std::string_view(word).substr(0, n)));
+      const auto [known, is_new] = terms[n].emplace(std::pair(key.first, key.hash), word.substr(0, n));
+      CHECK(is_new || known->second == word.substr(0, n));
+    }
+  }
+}
+
+TEST(terms_are_counted_in_order_of_first_occurrence) {
+  Random random(3);
+  TermCounter counter;
+  for (size_t n_terms : {size_t{0}, size_t{1}, size_t{2}, size_t{15}, size_t{700}, TermCounter::kMost}) {
+    std::string bytes;
+    std::vector<Analyzer::Term> terms;
+    Strings order;
+    std::map<std::string, uint32_t> counts;
+    for (size_t i = 0; i < n_terms; ++i) {
+      const std::string word = random_word(random);
+      terms.push_back({static_cast<uint32_t>(bytes.size()), static_cast<uint32_t>(word.size())});
+      bytes += word;
+      if (counts[word]++ == 0) order.push_back(word);
+    }
+    bytes += std::string(16, '.');
+    Strings found;
+    for (const uint16_t i : counter.count(text(bytes).data(), terms)) {
+      found.push_back(bytes.substr(terms[i].begin, terms[i].size));
+      CHECK(counter.count(i) == counts[found.back()]);
+    }
+    CHECK(found == order);
+  }
+}
+
+TEST(an_index_finds_its_terms_and_no_others) {
+  Random random(4);
+  Strings all;
+  for (int i = 0; i < 3000; ++i) all.push_back(random_word(random));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::string bytes;
+  std::vector<int64_t> offsets{0};
+  for (size_t i = 0; i < all.size(); i += 2) {
+    bytes += all[i];
+    offsets.push_back(static_cast<int64_t>(bytes.size()));
+  }
+  const TermIndex index({text(bytes), offsets, {}});
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int64_t expected = i % 2 == 0 ? static_cast<int64_t>(i / 2) : -1;
+    CHECK(index.find(TermKey::of(std::string_view(all[i])), text(all[i]).data(), all[i].size()) == expected);
+  }
+}
+
+TEST(a_text_of_many_terms_is_one_row) {
+  std::string s;
+  const size_t n = 3 * TermCounter::kMost + 1;
+  for (size_t i = 0; i < n; ++i) s += "word" + std::to_string(i % 5000) + ' ';
+  const Corpus corpus({s});
+  const TermCounts out = count_terms(corpus.texts, analysis(Unit::word, 1, 1), true, 1);
+  CHECK(out.matrix.indices.size() == 5000 && out.n_texts.size() == 5000);
+  for (size_t i = 0; i < 5000; ++i) {
+    CHECK(out.matrix.indices[i] == static_cast<int32_t>(i) && out.n_texts[i] == 1);
+    CHECK(out.occurrences[i] == out.matrix.counts[i]);
+  }
+  const Buffer<uint32_t> slots = make_slots(span_of(out.terms.bytes), span_of(out.terms.offsets));
+  const TermIndex index(view_of(out.terms, slots));
+  const Csr m = transform(corpus.texts, analysis(Unit::word, 1, 1), index, {false, false, Norm::none, {}}, 1);
+  CHECK(raw(m.indices) == raw(out.matrix.indices));
+  for (size_t i = 0; i < 5000; ++i) CHECK(m.values[i] == static_cast<float>(out.matrix.counts[i]));
+}
+
+TEST(sorting_keeps_equal_ones_in_order) {
+  Random random(5);
+  std::vector<Count> spare;
+  for (size_t n = 0; n < 300; ++n) {
+    std::vector<Count> records;
+    for (size_t i = 0; i < n; ++i)
+      records.push_back({static_cast<uint32_t>(below(random, n % 2 == 0 ? 50 : 0x7FFFFFFF)), static_cast<uint32_t>(i)});
+    std::vector<Count> expected = records;
+    std::stable_sort(expected.begin(), expected.end(), [](Count a, Count b) { return a.id < b.id; });
+    sort_by_id(records, spare);
+    for (size_t i = 0; i < n; ++i) CHECK(records[i].id == expected[i].id && records[i].count == expected[i].count);
+  }
 }

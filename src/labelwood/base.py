@@ -12,6 +12,10 @@ bytes. A model works in scikit-learn's pipelines and searches, but Labelwood its
 
 To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit`, `_topk`, `_arrays` and
 `_restore`, and add its name to `labelwood.models.MODELS`. `tests/contract/` then checks all of the above.
+
+`X` may also be `_native.Rows`: a few texts' features on a short way from the vectorizer. `_topk` gets them as it gets
+sparse matrices. A model whose native code can read them where they are may override `predict_topk` for them, as
+`TreeClassifier` does.
 """
 
 from __future__ import annotations
@@ -67,7 +71,7 @@ class TopK:
 
     def __iter__(self) -> Iterator[list[tuple[int, float]]]:
         for ids, scores in zip(self.ids, self.scores, strict=True):
-            yield [(int(label), float(score)) for label, score in zip(ids, scores, strict=True) if label >= 0]
+            yield [pair for pair in zip(ids.tolist(), scores.tolist(), strict=True) if pair[0] >= 0]
 
     def to_scipy(self, n_labels: int) -> Any:
         """The scores as a sparse rows × labels `csr_array`.

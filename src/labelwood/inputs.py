@@ -115,10 +115,14 @@ def unit_rows(matrix: Sparse) -> Sparse:
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:
     """Checks a feature matrix: sparse stays sparse, dense stays dense (unless `sparse_only`), values become float32.
 
+    `_native.Rows`, which a vectorizer makes of a few texts, are sound as they are.
+
     Example:
         >>> as_features([[1, 2]])
         array([[1., 2.]], dtype=float32)
     """
+    if isinstance(X, _native.Rows):
+        return Sparse(*X.arrays())
     if sparse.issparse(X):
         _refuse_complex(X.dtype, name)
         result = from_scipy(X)

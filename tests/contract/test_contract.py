@@ -48,6 +48,23 @@ def test_one_row_many_rows_and_any_chunking_give_the_same_answer(make, data):
             assert np.array_equal(part.scores, whole.scores[start : start + step])
 
 
+def test_native_rows_give_the_answer_of_sparse_rows(make):
+    texts = [f"common w{i % 7} w{i % 5} w{i * i % 11}" for i in range(60)] + [""]
+    Y = sparse.csr_array(np.eye(7, dtype=np.float32)[np.arange(61) % 7])
+    vectorizer = lw.TextVectorizer()
+    X = vectorizer.fit_transform(texts)
+    model = make().fit(X, Y)
+    n_features = X.shape[1]
+    for some in ([], texts[:1], texts[-1:], texts):
+        rows = vectorizer.native_rows(some, n_features)
+        for limits in ({}, {"exclude": [0, 3]}, {"min_score": 0.1}):
+            for k in (1, 5, 9):
+                expected = model.predict_topk(vectorizer.transform(some), k, **limits)
+                assert same(model.predict_topk(rows, k, **limits), expected)
+    with pytest.raises(LabelwoodError, match=f"X has {n_features + 1} features, but"):
+        model.predict_topk(vectorizer.native_rows(["w1"], n_features + 1))
+
+
 def test_a_smaller_k_gives_the_beginning_of_a_larger_one(make, data):
     X, Y = data
     model = make().fit(X, Y)

@@ -105,3 +105,15 @@ def test_equality_is_by_names_in_order():
 def test_it_shows_a_few_names():
     assert repr(LabelIndex(["a", "b"])) == "LabelIndex(['a', 'b'], 2 labels)"
     assert repr(LabelIndex.numbered(9)) == "LabelIndex(['0', '1', '2', …], 9 labels)"
+
+
+def test_names_that_were_met_stay_right_when_others_join(monkeypatch):
+    monkeypatch.setattr("labelwood.labels.index._MET_AT_MOST", 2)
+    index = LabelIndex(["a", "b", "c"])
+    for _ in range(3):
+        assert [index[i] for i in range(3)] == ["a", "b", "c"]
+    index.add(["d"])
+    assert [index[i] for i in (3, 0, 3, 2)] == ["d", "a", "d", "c"]
+    for outside in (-1, 4):
+        with pytest.raises(IndexError):
+            index[outside]

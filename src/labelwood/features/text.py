@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Le, Len
 from numpy.typing import NDArray
-from scipy import sparse
 
 from labelwood import _native
 from labelwood.base import Params, Threads
@@ -22,6 +21,7 @@ from labelwood.features.documents import (
     with_lower_sigma,
     without_accents,
 )
+from labelwood.features.native import FEW, NativeVectorizer, Terms, Weighing, to_scipy
 from labelwood.inputs import thread_count
 from labelwood.settings import check_params
 
@@ -36,7 +36,6 @@ Analyzer: TypeAlias = Literal["word", "char", "char_wb"]
 Length: TypeAlias = Annotated[int, Ge(1), Le(_INT32_MAX)]
 Ngrams: TypeAlias = tuple[Length, Length] | Annotated[list[Length], Len(2, 2)]
 Share: TypeAlias = Annotated[int, Ge(1)] | Annotated[float, Ge(0), Le(1)]
-Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]]  # bytes, offsets, slots
 Counts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]  # indptr, indices, counts
 
 
@@ -47,6 +46,14 @@ class _Learned:
     params: dict[str, Any]
     analysis: tuple[Any, ...]  # as native functions take it
     terms: Terms | None  # None with buckets
+
+
+class _Cached(NamedTuple):
+    """The native vectorizer and what it was made of."""
+
+    native: NativeVectorizer
+    learned: _Learned
+    idf: NDArray[np.float64] | None
 
 
 class TextVectorizer(Params):
@@ -142,15 +149,41 @@ class TextVectorizer(Params):
 
     def transform(self, texts: Any) -> Any:
         """The tf-idf weights of texts, a float32 `csr_array` with sorted columns."""
+        native, learned, _ = self._native()
+        few = type(texts) is list and len(texts) <= FEW
+        threads = 1 if few else thread_count(self.n_threads)
+        if not learned.params["strip_accents"] and (X := native.transform_plain(texts, threads)) is not None:
+            return X
+        return native.transform(_prepared(as_documents(texts), learned.params), threads)
+
+    def native_rows(self, texts: Any, n_features: int) -> Any:
+        """A few texts as `_native.Rows`, which models take as well, widened to so many features.
+
+        None for anything but a list of at most 64 plain strings: `transform` knows what to do with it.
+
+        Example:
+            >>> vectorizer = TextVectorizer().fit(["the oak"])
+            >>> vectorizer.native_rows(["an oak"], 2) is None, vectorizer.native_rows([b"an oak"], 2) is None
+            (False, True)
+        """
+        native, learned, _ = self._native()
+        if type(texts) is not list or len(texts) > FEW or learned.params["strip_accents"]:
+            return None
+        if type(self).transform is not TextVectorizer.transform:  # a subclass may do more there
+            return None
+        return native.rows(texts, n_features)
+
+    def _native(self) -> _Cached:
         learned = self._check_fitted()
-        documents = _prepared(as_documents(texts), learned.params)
-        weighing = _weighing(learned.params, self.idf_)
-        threads = thread_count(self.n_threads)
-        if learned.terms is None:
-            csr = _native.transform_by_buckets(documents, learned.analysis, self.n_features_, weighing, threads)
-        else:
-            csr = _native.transform_by_terms(documents, learned.analysis, learned.terms, weighing, threads)
-        return _to_scipy(csr, self.n_features_)
+        cached = self.__dict__.get("_cached")
+        if cached is None or cached.learned is not learned or cached.idf is not self.idf_:
+            weighing = _weighing(learned.params, self.idf_)
+            native = NativeVectorizer(learned.analysis, learned.terms, weighing, self.n_features_)
+            cached = self._cached = _Cached(native, learned, self.idf_)
+        return cached
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_cached"}
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The terms in the order of their columns."""
@@ -273,7 +306,7 @@ class TextVectorizer(Params):
     def _weigh(self, counts: Counts, columns: NDArray[np.int32]) -> Any:
         weighing = _weighing(self._learned.params, self.idf_)
         csr = _native.weigh_counts(*counts, columns, self.n_features_, weighing, thread_count(self.n_threads))
-        return _to_scipy(csr, self.n_features_)
+        return to_scipy(csr, self.n_features_)
 
 
 def _check_together(params: dict[str, Any]) -> None:
@@ -347,18 +380,8 @@ def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -
     return idf
 
 
-def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> tuple[Any, ...]:
+def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
     return bool(params["binary"]), bool(params["sublinear_tf"]), _NORMS[params["norm"]], idf
-
-
-def _to_scipy(csr: tuple[NDArray[Any], ...], n_features: int) -> Any:
-    indptr, indices, values = csr
-    # scipy wants both index arrays of one type; the narrow one spares a copy of the long array.
-    if len(indices) <= _INT32_MAX:
-        indptr = indptr.astype(np.int32)
-    matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_features))
-    matrix.has_canonical_format = True
-    return matrix
 
 
 def _as_json(value: Any) -> Any:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError
 
+_MET_AT_MOST = 1 << 16  # names remembered
+
 
 class LabelIndex(Sequence[str]):
     """Names of labels; a name's id is its place. Append-only, so an id once given stays.
@@ -34,6 +36,7 @@ class LabelIndex(Sequence[str]):
             self._stored = _strings(names)
         self._added: list[str] = []
         self._id_of: dict[str, int] | None = None
+        self._met: dict[int, str] = {}
         if self._stored.null_count:
             raise LabelwoodError("a label name is missing: every label needs a name")
 
@@ -58,10 +61,19 @@ class LabelIndex(Sequence[str]):
         if isinstance(label, slice):
             names: list[str] = self.to_arrow()[label].to_pylist()
             return names
+        name = self._met.get(label)
+        return self._meet(label) if name is None else name
+
+    def _meet(self, label: int) -> str:
+        """Looks a name up and remembers it: a name once met is often asked for again, and Arrow takes its time."""
         if label < 0 or label >= len(self):
             raise IndexError(f"label {label} of {len(self)}")
+        if len(self._met) >= _MET_AT_MOST:
+            self._met = {}
         stored = len(self._stored)
-        return str(self._stored[label].as_py()) if label < stored else self._added[label - stored]
+        name = str(self._stored[label].as_py()) if label < stored else self._added[label - stored]
+        self._met[label] = name
+        return name
 
     def __iter__(self) -> Iterator[str]:
         yield from self._stored.to_pylist()

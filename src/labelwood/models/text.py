@@ -109,14 +109,27 @@ class TextClassifier(Params):
         less than `min_score`.
         """
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
+        rows = self._rows(texts)
+        if include is None and exclude is None and min_score is None:
+            return self.model_.predict_topk(rows, k)
         limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
-        return self.model_.predict_topk(self.features(data), k, **limits)
+        return self.model_.predict_topk(rows, k, **limits)
+
+    def _rows(self, texts: Any) -> Any:
+        """Texts as the model takes them, a few strings by a way that is as short as they are."""
+        if isinstance(self.vectorizer_, TextVectorizer):
+            rows = self.vectorizer_.native_rows(texts, self.model_.n_features_in_)
+            if rows is not None:
+                return rows
+        return self.features(texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts")))
 
     def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
         """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
         top = self.predict_topk(texts, k, **limits)
-        return [[(self.labels_[label], score) for label, score in row] for row in top]
+        return [
+            [(self.labels_[label], score) for label, score in zip(ids, scores, strict=True) if label >= 0]
+            for ids, scores in zip(top.ids.tolist(), top.scores.tolist(), strict=True)
+        ]
 
     def _ids(self, names: Iterable[str] | None) -> Any:
         if names is None:
@@ -130,8 +143,7 @@ class TextClassifier(Params):
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""
         self._check_fitted()
-        data = texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts"))
-        return self.model_.predict(self.features(data), k)
+        return self.model_.predict(self._rows(texts), k)
 
     def evaluate(self, data: Dataset, *, ks: tuple[int, ...] = (1, 3, 5), **options: Any) -> dict[str, float]:
         """Metrics in percent on labelled rows, propensity-scored ones with the training labels' frequencies.

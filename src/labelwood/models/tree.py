@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood._native import Rows
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
@@ -208,19 +209,24 @@ class TreeClassifier(Model):
             [[0]]
         """
         if include is None and exclude is None and min_score is None:
-            top = self._one_row(X, k)
+            top = self._topk_of_few(X, k)
             if top is not None:
                 return top
         return super().predict_topk(X, k, include=include, exclude=exclude, min_score=min_score)
 
-    def _one_row(self, X: Any, k: Any) -> TopK | None:
-        """A single sparse row's answers by the shortest way; None where that does not lead there."""
-        trees: Sequence[TrainedTree] = getattr(self, "trees_", ())
-        if len(trees) != 1 or not sparse.issparse(X) or X.format != "csr" or X.shape[0] != 1:
+    def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
+        """Answers by the shortest way for one sparse row or `_native.Rows`; None where that does not lead there."""
+        if type(k) is not int or not hasattr(self, "trees_") or not 1 <= k <= self.n_labels_:
             return None
-        if type(k) is not int or not 1 <= k <= self.n_labels_:
+        if type(X) is not Rows and not (sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1):
             return None
-        return trees[0].one_row(X, k, slack=self._slacks(k, NO_LIMITS)[0], **self._how())
+        how, slacks = self._how(), self._slacks(k, NO_LIMITS)
+        if len(self.trees_) == 1:
+            return self.trees_[0].topk_of_few(X, k, slacks[0], how)
+        width = self._width(k)
+        found = [tree.topk_of_few(X, width, slack, how) for tree, slack in zip(self.trees_, slacks, strict=True)]
+        answers = [top for top in found if top is not None]
+        return mean_of(answers, k, 1) if len(answers) == len(found) else None
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         threads = thread_count(self.n_threads)

@@ -130,6 +130,11 @@ class TrainedSoftmax:
         ids, scores, opened = self._native.topk(*rows, *how)
         return TopK(ids, scores), opened
 
+    def topk_of_few(self, rows: Any, k: int, *, beam: int | None) -> TopK | None:
+        """The same for `_native.Rows`, without what pays only for many; None where they need more care."""
+        found = self._native.few_rows(rows, k, beam or 0)
+        return None if found is None else TopK(*found)
+
     def embed(self, rows: Sparse, n_threads: int) -> Floats:
         """The mean embedding of each row's features."""
         means: Floats = self._native.embed(*rows, n_threads)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood._native import Rows
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse
@@ -114,12 +115,16 @@ class TrainedTree:
         ids, scores, looks = self._native.topk(*rows, *how)
         return TopK(ids, scores), Looks(*looks)
 
-    def one_row(
-        self, row: Any, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, slack: float
-    ) -> TopK | None:
-        """The same for a single row of scipy's, without what pays only for many; None if it needs more care."""
-        how = (k, beam or 0, LINKS[link], path_weight, unit_rows, slack)
-        found = self._native.one_row(row.indptr, row.indices, row.data, row.shape[1], *how)
+    def topk_of_few(self, rows: Any, k: int, slack: float, how: Mapping[str, Any]) -> TopK | None:
+        """The same without what pays only for many rows: for a single one of scipy's, or for `_native.Rows`.
+
+        `how` holds the beam, the link, path_weight and unit_rows. None where rows need more care.
+        """
+        options = (k, how["beam"] or 0, LINKS[how["link"]], how["path_weight"], how["unit_rows"], slack)
+        if type(rows) is Rows:
+            found = self._native.few_rows(rows, *options)
+        else:
+            found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *options)
         return None if found is None else TopK(*found)
 
     def slacks(
