@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelwood import data, labels, metrics, tradeoff
+    from labelwood import data, labels, metrics, tradeoff, trees
     from labelwood.base import Model, TopK
     from labelwood.data.dataset import Dataset
     from labelwood.data.read import read, read_batches
@@ -48,7 +48,7 @@ _HOME = {
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
 }
-_ROOMS = ("data", "labels", "metrics", "tradeoff")
+_ROOMS = ("data", "labels", "metrics", "tradeoff", "trees")
 
 __all__ = [
     "CentroidClassifier",
@@ -72,6 +72,7 @@ __all__ = [
     "read",
     "read_batches",
     "tradeoff",
+    "trees",
     "write",
 ]
 

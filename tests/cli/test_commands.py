@@ -42,9 +42,12 @@ def test_a_softmax_tree_is_trained_and_compressed(labelwood, tmp_path):
     for model in (large, small):
         answer = json.loads(labelwood("predict", model, texts, "-k", 1).out)
         assert answer["labels"][0]["label"] == "animal"
-    result = labelwood("compress", small, "-o", tmp_path / "smaller")
+    other = tmp_path / "other"
+    assert labelwood("train", rows, "-o", other, "--model", "centroid").status == 0
+    result = labelwood("compress", other, "-o", tmp_path / "smaller")
     assert result.status == 2
-    assert "compressed already" in result.err
+    assert "cannot be compressed" in result.err
+    assert not (tmp_path / "smaller").exists()
 
 
 def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):

@@ -55,7 +55,7 @@ class SoftmaxTreeClassifier(Model):
         dim: Numbers of an embedding.
         epochs: How often every row is learned from.
         learning_rate: How far a step goes at the beginning; it falls to zero evenly. Steps that would overshoot are
-            shortened, so that large rates do no harm.
+            shortened, so that training does not run away.
         decay: How much each step shortens the vectors it moves, relative to the learning rate. Without it, more than a
             few epochs learn the training rows by heart.
         word_vectors: A text file of vectors (.vec) that features of the same name begin with, for texts.
@@ -250,13 +250,13 @@ class SoftmaxTreeClassifier(Model):
         """A copy that takes a fraction of the memory and answers nearly the same.
 
         Of the embeddings, those of the `max_features` features stay that matter most; of them and of the vectors, every
-        `part` numbers become one byte (product quantisation).
+        `part` numbers become one byte (product quantisation), where that makes them smaller.
 
         Example:
-            >>> X = np.eye(300)
+            >>> X = np.eye(400)
             >>> small = SoftmaxTreeClassifier(dim=16).fit(X, X).compressed()
             >>> small.trained_.embeddings.codes.shape
-            (300, 8)
+            (400, 8)
         """
         features = None if max_features is None else self.features_that_matter(max_features)
         return self._with(self.trained_.as_codes(part, self.seed, thread_count(self.n_threads), features))

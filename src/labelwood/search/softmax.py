@@ -43,11 +43,13 @@ class Matrix:
         return 0 if rows is None else len(rows)
 
     def as_codes(self, *, part: int, seed: int, n_threads: int) -> Matrix:
-        """The same rows, nearly, with a byte for each `part` numbers."""
+        """The same rows, nearly, with a byte for each `part` numbers; few rows stay plain if codes would take more."""
         plain = self.plain_rows()
         if part < 1:
             raise ParameterError(f"part is {part}: a byte must stand for one number at least")
         codes, centers, scales = _native.product_codes(plain, min(part, plain.shape[1]), seed, n_threads)
+        if codes.nbytes + centers.nbytes + scales.nbytes >= plain.nbytes:
+            return self
         return Matrix(codes=codes, centers=centers, scales=scales, width=plain.shape[1])
 
     def plain_rows(self) -> Floats:
