@@ -44,10 +44,9 @@ class ColumnCounter {
     return joined_.counts();
   }
 
-  // Gives back what only very long texts need.
-  void forget_long_texts() {
-    constexpr size_t kLong = size_t{1} << 20;
-    if (analyzer_.room() <= kLong) return;
+  // Bytes set aside for texts, and their return.
+  size_t room() const { return analyzer_.room(); }
+  void give_back_room() {
     analyzer_ = Analyzer();
     joined_ = RowCounter();
   }

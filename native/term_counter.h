@@ -14,7 +14,7 @@ namespace labelwood {
 
 class TermCounter {
  public:
-  static constexpr size_t kMost = 2048;  // terms at once; all that is kept of them stays in the nearest memory
+  static constexpr size_t kMost = 2048;  // terms at once; all that is kept of them stays in near memory
 
   // The numbers of the terms that are none of those before them, ascending; count(i) and key(i) are known of these.
   //

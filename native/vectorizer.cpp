@@ -26,6 +26,15 @@ struct Space {
   ColumnCounter columns;
   std::vector<Count> spare;     // for sorting
   std::vector<double> weights;  // of one row
+
+  // Gives back what only very long texts need.
+  void forget_long_texts() {
+    constexpr size_t kLong = size_t{1} << 20;
+    if (columns.room() <= kLong) return;
+    columns.give_back_room();
+    spare = {};
+    weights = {};
+  }
 };
 
 Space& own_space() {
@@ -70,13 +79,13 @@ std::vector<CountChunk> read_texts(Texts texts, const Analysis& analysis, bool k
   const int n_threads = static_cast<int>(workers.size());
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int worker) {
     if (!workers[worker]) workers[worker] = std::make_unique<TermWorker>();
-    ColumnCounter& columns = own_space().columns;
+    Space& space = own_space();
     CountChunk chunk{worker, {}, {}};
     for (int64_t i = begin; i < end; ++i) {
-      const std::span<const Count> row = workers[worker]->read(texts[i], analysis, columns);
+      const std::span<const Count> row = workers[worker]->read(texts[i], analysis, space.columns);
       if (keep) append_row(chunk, row);
     }
-    columns.forget_long_texts();
+    space.forget_long_texts();
     if (!keep) return;
     chunk.entries.shrink_to_fit();
     chunks[begin / kGrain] = std::move(chunk);
@@ -232,7 +241,7 @@ Csr transform_by(Texts texts, const Analysis& analysis, const Columns& columns, 
       sort_by_id(row, space.spare);
       append_weighed(chunks[begin / kGrain], row, weighing);
     }
-    space.columns.forget_long_texts();
+    space.forget_long_texts();
   });
   return join(chunks, size_of(texts), n_cols, n_threads);
 }
@@ -252,10 +261,10 @@ CountMatrix count_buckets(Texts texts, const Analysis& analysis, int32_t n_bucke
   const Buckets buckets{n_buckets};
   std::vector<CountChunk> chunks(n_chunks(size_of(texts)));
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
-    ColumnCounter& columns = own_space().columns;
+    Space& space = own_space();
     for (int64_t i = begin; i < end; ++i)
-      append_row(chunks[begin / kGrain], columns.count(analysis, texts[i], buckets));
-    columns.forget_long_texts();
+      append_row(chunks[begin / kGrain], space.columns.count(analysis, texts[i], buckets));
+    space.forget_long_texts();
   });
   return gather(chunks, size_of(texts), n_threads, [](int, uint32_t id) { return id; });
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
 
 WORDS = ["oak", "elm", "rose", "dog", "cat", "ΟΔΟΣ", "İstanbul", "漢字", "naïve", "a", "barks", "the"]
 TEXTS = [" ".join(WORDS[(i * j + j) % len(WORDS)] for j in range(1 + i % 5)) for i in range(60)]
@@ -126,3 +126,12 @@ def test_saved_and_loaded_a_few_texts_get_the_same_answers(tmp_path, tagger):
     tagger.save(tmp_path / "m")
     for verify in (True, False):
         assert_same(lw.load(tmp_path / "m", verify=verify).predict_topk(TEXTS[:3], 5), expected)
+
+
+def test_a_tree_whose_second_learning_failed_is_not_fitted_for_single_rows_either(monkeypatch):
+    model = lw.TreeClassifier().fit(np.eye(3), np.eye(3))
+    monkeypatch.setattr(lw.TreeClassifier, "_fit", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(np.eye(3), np.eye(3))
+    with pytest.raises(NotFittedError):
+        model.predict_topk(sparse.csr_array(np.eye(3, dtype=np.float32)[:1]), 1)

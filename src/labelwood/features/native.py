@@ -15,7 +15,7 @@ from labelwood.features.documents import Documents
 Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]]  # bytes, offsets, slots
 Weighing: TypeAlias = tuple[bool, bool, int, NDArray[np.float64] | None]  # binary, sublinear, norm, idf
 
-FEW = 64  # texts that native code reads on one thread, however many there are
+FEW = 64  # so many texts are one part of native loops, which one thread does anyway
 
 
 class NativeVectorizer:

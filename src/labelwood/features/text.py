@@ -149,7 +149,7 @@ class TextVectorizer(Params):
 
     def transform(self, texts: Any) -> Any:
         """The tf-idf weights of texts, a float32 `csr_array` with sorted columns."""
-        native, learned, _ = self._native()
+        native, learned, _ = self._ready()
         few = type(texts) is list and len(texts) <= FEW
         threads = 1 if few else thread_count(self.n_threads)
         if not learned.params["strip_accents"] and (X := native.transform_plain(texts, threads)) is not None:
@@ -166,14 +166,14 @@ class TextVectorizer(Params):
             >>> vectorizer.native_rows(["an oak"], 2) is None, vectorizer.native_rows([b"an oak"], 2) is None
             (False, True)
         """
-        native, learned, _ = self._native()
+        native, learned, _ = self._ready()
         if type(texts) is not list or len(texts) > FEW or learned.params["strip_accents"]:
             return None
         if type(self).transform is not TextVectorizer.transform:  # a subclass may do more there
             return None
         return native.rows(texts, n_features)
 
-    def _native(self) -> _Cached:
+    def _ready(self) -> _Cached:
         learned = self._check_fitted()
         cached = self.__dict__.get("_cached")
         if cached is None or cached.learned is not learned or cached.idf is not self.idf_:

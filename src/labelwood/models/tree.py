@@ -216,7 +216,7 @@ class TreeClassifier(Model):
 
     def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
         """Answers by the shortest way for one sparse row or `_native.Rows`; None where that does not lead there."""
-        if type(k) is not int or not hasattr(self, "trees_") or not 1 <= k <= self.n_labels_:
+        if type(k) is not int or not hasattr(self, "n_labels_") or not 1 <= k <= self.n_labels_:
             return None
         if type(X) is not Rows and not (sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1):
             return None
