@@ -110,7 +110,7 @@ std::span<const Analyzer::Term> Analyzer::words_that_count() {
   const size_t n_words = (edge_ - edges_.data()) / 2;
   make_room(words_, n_words);
   Term* const words = words_.data();
-  const Vocabulary& stop_words = analysis_.stop_words;
+  const TermIndex* const stop_words = analysis_.stop_words;
   const auto least = static_cast<uint32_t>(analysis_.min_token);
   const bool size_tells = !has_wide_ || least <= 1;
   size_t n = 0;
@@ -119,8 +119,8 @@ std::span<const Analyzer::Term> Analyzer::words_that_count() {
     words[n] = word;
     n += size_tells ? word.size >= least : is_long_enough(word);
   }
-  if (stop_words.size() != 0) {
-    const auto is_stop_word = [&](Term word) { return stop_words.find(bytes(word), word.size) >= 0; };
+  if (stop_words != nullptr) {
+    const auto is_stop_word = [&](Term word) { return stop_words->find(TermKey::of(as_view(bytes(word), word.size)), bytes(word), word.size) >= 0; };
     n = std::remove_if(words, words + n, is_stop_word) - words;
   }
   return {words, n};

@@ -7,7 +7,7 @@
 
 #include "buffer.h"
 #include "unicode.h"
-#include "vocabulary.h"
+#include "term_index.h"
 
 namespace labelwood {
 
@@ -19,7 +19,7 @@ struct Analysis {
   int min_n, max_n;  // lengths of n-grams
   int min_token;     // the fewest characters of a word
   bool lowercase;
-  Vocabulary stop_words;  // words to leave out; may be empty
+  const TermIndex* stop_words;  // words to leave out; null for none
 };
 
 // Works on one text at a time and keeps its memory for the next; every thread has its own.

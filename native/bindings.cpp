@@ -163,6 +163,7 @@ class TreeModel {
   TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
+    model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
     model_.blocks = {.n_features = n_features,
                      .stored = static_cast<simd::Stored>(stored),
                      .sibling_ptr = part<int64_t>(blocks, 0),
@@ -501,26 +502,25 @@ class TextsArgument {
 struct VocabularyArgument {
   Array<uint8_t> bytes;
   Array<int64_t> offsets;
-  Array<uint32_t> slots;
 
   explicit VocabularyArgument(const nb::tuple& t)
-      : bytes(nb::cast<Array<uint8_t>>(t[0])),
-        offsets(nb::cast<Array<int64_t>>(t[1])),
-        slots(nb::cast<Array<uint32_t>>(t[2])) {
-    check_shape(value());
-  }
-  Vocabulary value() const { return {view(bytes), view(offsets), view(slots)}; }
+      : bytes(nb::cast<Array<uint8_t>>(t[0])), offsets(nb::cast<Array<int64_t>>(t[1])) {}
+  Vocabulary value() const { return {view(bytes), view(offsets)}; }
 };
 
 // (unit, min_n, max_n, min_token, lowercase, stop words or None)
 struct AnalysisArgument {
   std::optional<VocabularyArgument> stop_words;
+  std::unique_ptr<const TermIndex> stop_index;
   Analysis value;
 
   explicit AnalysisArgument(const nb::tuple& t) {
-    if (!t[5].is_none()) stop_words.emplace(nb::cast<nb::tuple>(t[5]));
+    if (!t[5].is_none()) {
+      stop_words.emplace(nb::cast<nb::tuple>(t[5]));
+      stop_index = std::make_unique<TermIndex>(stop_words->value());
+    }
     value = {&python_unicode(), static_cast<Unit>(nb::cast<int>(t[0])), nb::cast<int>(t[1]), nb::cast<int>(t[2]),
-             nb::cast<int>(t[3]), nb::cast<bool>(t[4]), stop_words ? stop_words->value() : Vocabulary{}};
+             nb::cast<int>(t[3]), nb::cast<bool>(t[4]), stop_index.get()};
   }
 };
 
@@ -624,7 +624,7 @@ class Vectorizer {
 };
 
 nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
-  const Vocabulary all{view(bytes), view(offsets), {}};
+  const Vocabulary all{view(bytes), view(offsets)};
   return to_numpy(without_gil([&] { return copy_terms(all, view(ids)); }));
 }
 
@@ -699,9 +699,6 @@ NB_MODULE(_native, m) {
       .def("transform_plain", &Vectorizer::transform_plain, "The same for a list; None unless it holds nothing but plain strings.")
       .def("rows", &Vectorizer::rows, "The same as `Rows` of a model.");
   m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
-  m.def("make_slots", [](const Array<uint8_t>& bytes, const Array<int64_t>& offsets) {
-    return to_numpy(make_slots(view(bytes), view(offsets)));
-  }, "The hash table of different terms.");
   m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
         "Raises unless the arrays are a sound vocabulary.");
   m.def("mentions", [](const Array<uint8_t>& bytes, const std::string& part) {

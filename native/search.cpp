@@ -137,7 +137,7 @@ class RowSearch : public BestFirst<RowSearch> {
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
       if (score < order_.floor || !(o_.allowed.empty() || o_.allowed[labels[i]])) return;
-      taken |= best_.offer(score, labels[i]);
+      taken |= m_.with_copies ? best_.offer_again(score, labels[i]) : best_.offer(score, labels[i]);
     });
     return taken;
   }

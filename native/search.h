@@ -27,6 +27,7 @@ struct SearchOptions {
 struct SearchTree {
   TreeView tree;
   BlocksView blocks;
+  bool with_copies = false;  // whether some label lies in several leaves; the best of its scores counts
 };
 
 // What was looked at, summed over rows.

@@ -1,5 +1,4 @@
-// A vocabulary's terms by their keys, to look up many: a term up to sixteen bytes is found at one place in memory, where
-// the table that is stored with a vocabulary leads to three, one after the other.
+// A vocabulary's terms by their keys: a term of up to sixteen bytes is found at one place in memory.
 #pragma once
 #include <cstdint>
 

@@ -55,6 +55,16 @@ class TopK {
     return true;
   }
 
+  // The same where an id may be offered several times: the best of its scores counts.
+  bool offer_again(Score score, int32_t id) {
+    const auto known = std::find_if(heap_.begin(), heap_.end(), [id](const Pair& pair) { return pair.id == id; });
+    if (known == heap_.end()) return offer(score, id);
+    if (!(score > known->score)) return false;
+    known->score = score;
+    std::make_heap(heap_.begin(), heap_.end(), better<Score>);
+    return true;
+  }
+
   // Best first. The heap is used up: call clear() before the next offer.
   std::span<const Pair> sorted() {
     std::sort_heap(heap_.begin(), heap_.end(), better<Score>);

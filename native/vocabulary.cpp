@@ -10,6 +10,7 @@
 namespace labelwood {
 namespace {
 
+constexpr uint32_t kEmpty = 0xFFFFFFFFu;
 constexpr int64_t kMaxTerms = std::numeric_limits<int32_t>::max();
 constexpr const char* kTooMany = "the texts have more than 2147483647 different terms: use n_buckets";
 constexpr const char* kDamaged = "the model's vocabulary is damaged (";
@@ -26,37 +27,8 @@ uint64_t sort_key(std::string_view term) {
 
 }  // namespace
 
-int64_t Vocabulary::find(const uint8_t* p, size_t n) const {
-  const uint64_t hash = term_hash(p, n), mask = slots.size() - 1;
-  for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    const uint32_t id = slots[slot];
-    if (id == kEmpty) return -1;
-    const int64_t begin = offsets[id];
-    if (static_cast<size_t>(offsets[id + 1] - begin) == n && same_bytes(bytes.data() + begin, p, n)) return id;
-  }
-}
-
-Buffer<uint32_t> make_slots(std::span<const uint8_t> bytes, std::span<const int64_t> offsets) {
-  const int64_t n_terms = static_cast<int64_t>(offsets.size()) - 1;
-  if (n_terms > kMaxTerms) throw Error(kTooMany);
-  Buffer<uint32_t> slots(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(2 * n_terms, 2))), Vocabulary::kEmpty);
-  const uint64_t mask = slots.size() - 1;
-  for (int64_t i = 0; i < n_terms; ++i) {
-    uint64_t slot = term_hash(bytes.data() + offsets[i], offsets[i + 1] - offsets[i]) & mask;
-    while (slots[slot] != Vocabulary::kEmpty) slot = (slot + 1) & mask;
-    slots[slot] = static_cast<uint32_t>(i);
-  }
-  return slots;
-}
-
-void check_shape(const Vocabulary& v) {
-  if (v.offsets.empty()) refuse("it has no offsets");
-  if (!std::has_single_bit(v.slots.size()) || v.slots.size() < 2 || static_cast<int64_t>(v.slots.size() / 2) < v.size())
-    refuse("its hash table has the wrong size");
-}
-
 void check_contents(const Vocabulary& v) {
-  check_shape(v);
+  if (v.offsets.empty()) refuse("it has no offsets");
   if (v.size() > kMaxTerms) refuse("it has too many terms");
   if (v.offsets.front() != 0 || v.offsets.back() != static_cast<int64_t>(v.bytes.size()))
     refuse("its offsets do not match its bytes");
@@ -64,26 +36,16 @@ void check_contents(const Vocabulary& v) {
     if (v.offsets[i] > v.offsets[i + 1]) refuse("its offsets decrease");
   for (int64_t i = 0; i + 1 < v.size(); ++i)
     if (v.term(i) >= v.term(i + 1)) refuse("its terms are not in order");
-  int64_t taken = 0;
-  for (uint32_t id : v.slots) {
-    if (id == Vocabulary::kEmpty) continue;
-    if (static_cast<int64_t>(id) >= v.size()) refuse("its hash table names a term that is not there");
-    ++taken;
-  }
-  // As many ids as terms leave half of the slots empty, so that every search ends.
-  if (taken != v.size()) refuse("its hash table does not hold each term once");
-  for (int64_t i = 0; i < v.size(); ++i)
-    if (v.find(v.bytes.data() + v.offsets[i], v.offsets[i + 1] - v.offsets[i]) != i) refuse("a term cannot be found");
 }
 
-TermTable::TermTable() : slots_(1024, Slot{0, Vocabulary::kEmpty}) {}
+TermTable::TermTable() : slots_(1024, Slot{0, kEmpty}) {}
 
 int64_t TermTable::find(const TermKey& key, const uint8_t* p, size_t n) {
   const uint32_t hash = short_hash(key);
   const uint64_t mask = slots_.size() - 1;
   for (uint64_t slot = place_of(hash);; slot = (slot + 1) & mask) {
     Slot& found = slots_[slot];
-    if (found.id == Vocabulary::kEmpty) {
+    if (found.id == kEmpty) {
       const uint32_t id = append(p, n);
       found = {hash, id};
       if (2 * offsets_.size() > slots_.size()) grow();
@@ -103,13 +65,13 @@ uint32_t TermTable::append(const uint8_t* p, size_t n) {
 }
 
 void TermTable::grow() {
-  std::vector<Slot> old(slots_.size() * 2, Slot{0, Vocabulary::kEmpty});
+  std::vector<Slot> old(slots_.size() * 2, Slot{0, kEmpty});
   old.swap(slots_);
   const uint64_t mask = slots_.size() - 1;
   for (const Slot& moved : old) {
-    if (moved.id == Vocabulary::kEmpty) continue;
+    if (moved.id == kEmpty) continue;
     uint64_t slot = place_of(moved.hash);
-    while (slots_[slot].id != Vocabulary::kEmpty) slot = (slot + 1) & mask;
+    while (slots_[slot].id != kEmpty) slot = (slot + 1) & mask;
     slots_[slot] = moved;
   }
 }

@@ -16,17 +16,11 @@ inline std::string_view as_view(const uint8_t* p, size_t n) { return {reinterpre
 
 // A finished vocabulary in someone's arrays. Term i is bytes[offsets[i], offsets[i + 1]).
 struct Vocabulary {
-  static constexpr uint32_t kEmpty = 0xFFFFFFFFu;
-
   std::span<const uint8_t> bytes;
   std::span<const int64_t> offsets;  // n_terms + 1
-  std::span<const uint32_t> slots;   // ids by term_hash, linear probing; a power of two and at most half full
 
   int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
   std::string_view term(int64_t i) const { return as_view(bytes.data() + offsets[i], offsets[i + 1] - offsets[i]); }
-
-  // The id of a term, or −1.
-  int64_t find(const uint8_t* p, size_t n) const;
 };
 
 // Terms in arrays of their own.
@@ -49,13 +43,7 @@ Terms copy_terms(const Source& source, std::span<const Id> ids) {
   return out;
 }
 
-// The hash table for terms that are all different.
-Buffer<uint32_t> make_slots(std::span<const uint8_t> bytes, std::span<const int64_t> offsets);
-
-// Checks the sizes only, in constant time: what `find` needs in order to end.
-void check_shape(const Vocabulary& vocabulary);
-
-// Checks everything `find` relies on, for arrays that come from a file: ascending terms inside the bytes, each found.
+// Checks what an index of it relies on, for arrays that come from a file: ascending terms inside the bytes.
 void check_contents(const Vocabulary& vocabulary);
 
 // A vocabulary that gives new terms the next id.

@@ -52,16 +52,29 @@ def training(rows, members, threshold, seed, *, negatives="tree", beam=10, preci
     )
 
 
-def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05):
-    """A trained random tree and rows; with `coarse` features, many scores tie or saturate at one."""
+def trained(seed, *, coarse, n_labels=30, precision="float32", threshold=0.05, copies=0):
+    """A trained random tree and rows; with `coarse` features, many scores tie or saturate at one.
+
+    Of so many labels, `copies` lie in another leaf too, if there is one that has them not.
+    """
     rng = np.random.default_rng(seed)
     tree = LabelTree.from_nested(random_nested(rng, rng.permutation(n_labels)), n_labels)
+    for label in rng.integers(n_labels, size=copies):
+        tree = with_copy(tree, int(label), int(rng.choice(tree.leaves)))
     X = rng.random((60, 20)) * (rng.random((60, 20)) < 0.3)
     X = np.round(X * 2) if coarse else X
     Y = rng.random((60, n_labels)) < 0.1
     rows = from_scipy(sparse.csr_array(X.astype(np.float32)))
     members = members_of(as_labels(Y, 60))
     return training(rows, members, threshold, seed, precision=precision).run(tree, _native.Progress()), rows
+
+
+def with_copy(tree, label, leaf):
+    first, last = tree.label_ptr[leaf : leaf + 2]
+    if label in tree.labels[first:last]:
+        return tree
+    label_ptr = tree.label_ptr + (np.arange(len(tree.label_ptr)) > leaf)
+    return LabelTree(tree.child_ptr, label_ptr, np.insert(tree.labels, last, label), tree.n_labels)
 
 
 def answers(model, rows, k, beam, *, limits=NO_LIMITS, **how):
@@ -111,6 +124,22 @@ def test_exact_search_finds_what_brute_force_finds(seed, precision, path_weight)
     top, _ = answers(model, rows, 5, None, path_weight=path_weight)
     np.testing.assert_allclose(top.scores, np.sort(exact, axis=1)[:, ::-1][:, :5], rtol=2e-4, atol=1e-6)
     np.testing.assert_allclose(top.scores, np.take_along_axis(exact, top.ids, axis=1), rtol=2e-4, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.booleans(), st.sampled_from([1, 3, 10, None]))
+def test_a_label_in_several_leaves_is_one_answer_with_the_best_of_its_scores(seed, coarse, beam):
+    model, rows = trained(seed, coarse=coarse, copies=20)
+    first, _ = answers(model, rows, 10, beam)
+    level, _ = answers(model, rows, 10, beam, best_first=False)
+    assert np.array_equal(first.ids, level.ids)
+    assert np.array_equal(first.scores, level.scores)
+    for row in first.ids:
+        named = row[row >= 0]
+        assert len(np.unique(named)) == len(named)
+    if beam is None:
+        exact = brute_force(model, rows)
+        np.testing.assert_allclose(first.scores, np.sort(exact, axis=1)[:, ::-1][:, :10], rtol=2e-4, atol=1e-6)
 
 
 @settings(max_examples=50, deadline=None)

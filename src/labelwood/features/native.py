@@ -12,7 +12,7 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.features.documents import Documents
 
-Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]]  # bytes, offsets, slots
+Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]  # bytes and offsets
 Weighing: TypeAlias = tuple[bool, bool, int, NDArray[np.float64] | None]  # binary, sublinear, norm, idf
 
 FEW = 64  # so many texts are one part of native loops, which one thread does anyway

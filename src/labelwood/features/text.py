@@ -190,7 +190,7 @@ class TextVectorizer(Params):
         learned = self._check_fitted()
         if learned.terms is None:
             raise LabelwoodError("hashed terms are not kept: fit without n_buckets to have names of features")
-        data, offsets, _ = learned.terms
+        data, offsets = learned.terms
         names = np.empty(self.n_features_, object)
         names[:] = ArrowTexts(offsets, data).tolist()
         return names
@@ -211,12 +211,12 @@ class TextVectorizer(Params):
         kept = np.ascontiguousarray(features, np.int64)
         if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_features_ or (np.diff(kept) <= 0).any()):
             raise ParameterError(f"features must be numbers from 0 to {self.n_features_ - 1} that ascend")
-        data, offsets, _ = learned.terms
+        data, offsets = learned.terms
         terms = _native.pick_terms(data, offsets, kept)
         copy = type(self)(**self.get_params())
         copy.n_features_ = len(kept)
         copy.idf_ = None if self.idf_ is None else self.idf_[kept]
-        copy._learned = _Learned(learned.params, learned.analysis, (*terms, _native.make_slots(*terms)))
+        copy._learned = _Learned(learned.params, learned.analysis, terms)
         return copy
 
     def state(self) -> State:
@@ -226,7 +226,7 @@ class TextVectorizer(Params):
         learned = self._check_fitted()
         arrays: dict[str, NDArray[Any]] = {} if self.idf_ is None else {"idf": self.idf_}
         if learned.terms is not None:
-            arrays |= dict(zip(("term_bytes", "term_offsets", "term_slots"), learned.terms, strict=True))
+            arrays |= dict(zip(("term_bytes", "term_offsets"), learned.terms, strict=True))
         params = {k: _as_json(v) for k, v in learned.params.items() if k not in self.machine_params}
         return State(kind=self.kind, params=params, fitted={"n_features": self.n_features_}, arrays=arrays)
 
@@ -289,7 +289,7 @@ class TextVectorizer(Params):
             terms = _native.pick_terms(*terms, kept)
         self.n_features_ = len(kept)
         self.idf_ = _idf(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
-        self._learned = _Learned(params, analysis, (*terms, _native.make_slots(*terms)))
+        self._learned = _Learned(params, analysis, terms)
         return self._weigh(counts, columns) if with_matrix else None
 
     def _fit_buckets(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
@@ -339,7 +339,7 @@ def _stop_terms(words: list[str]) -> Terms:
     encoded = [word.encode() for word in sorted(set(words))]
     data = np.frombuffer(b"".join(encoded), np.uint8)
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return data, offsets, _native.make_slots(data, offsets)
+    return data, offsets
 
 
 def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
@@ -400,11 +400,7 @@ def _restored_idf(state: State, n_features: int) -> NDArray[np.float64]:
 
 
 def _restored_terms(state: State, n_features: int) -> Terms:
-    terms = (
-        state.array("term_bytes", np.uint8, 1),
-        state.array("term_offsets", np.int64, 1),
-        state.array("term_slots", np.uint32, 1),
-    )
+    terms = state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1)
     if len(terms[1]) != n_features + 1:
         raise ModelError(f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again")
     if state.verify:
@@ -417,7 +413,7 @@ def _verify_terms(terms: Terms) -> None:
 
     try:
         _native.check_vocabulary(terms)
-        data, offsets, _ = terms
+        data, offsets = terms
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         pa.LargeStringArray.from_buffers(len(offsets) - 1, buffers[1], buffers[2]).validate(full=True)
     except LabelwoodError as e:
