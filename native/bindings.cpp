@@ -16,6 +16,7 @@
 #include "centroid.h"
 #include "clustering.h"
 #include "error.h"
+#include "marked_lines.h"
 #include "metrics.h"
 #include "parallel.h"
 #include "python.h"
@@ -331,6 +332,13 @@ nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n
   return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
 }
 
+nb::tuple part_marked_lines_of(nb::bytes text, nb::bytes prefix) {
+  const std::string_view lines(text.c_str(), text.size()), mark(prefix.c_str(), prefix.size());
+  MarkedLines m = without_gil([&] { return part_marked_lines(lines, mark); });
+  return nb::make_tuple(to_numpy(std::move(m.texts)), to_numpy(std::move(m.text_offsets)), to_numpy(std::move(m.marked)),
+                        to_numpy(std::move(m.marked_offsets)), to_numpy(std::move(m.line_ends)));
+}
+
 nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices,
                             const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int n_threads) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -638,6 +646,8 @@ NB_MODULE(_native, m) {
 
   m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a, "n_threads"_a,
         "Rows of the field's text format: (labels, label columns, features, feature columns).");
+  m.def("part_marked_lines", part_marked_lines_of,
+        "Of lines of words those without the prefix, as strings' bytes and offsets, and those with it, and ends of lines.");
   m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,
         "n_threads"_a, "The reverse; without label rows, lines hold features only.");
 

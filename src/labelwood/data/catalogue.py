@@ -109,13 +109,18 @@ def decode_lines(source: Source) -> list[str]:
     return [line for block in source.blocks() for line in decode_block(source, block)]
 
 
-def decode_block(source: Source, block: Block) -> list[str]:
-    """The same for one block of lines."""
+def check_utf8(source: Source, block: Block) -> str:
+    """A block of lines as text; an error names the line that is none."""
     data, first_line = block
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as e:
         line = first_line + data.count(b"\n", 0, e.start)
         raise source.error("is not UTF-8 text; convert the file to UTF-8", line) from None
+
+
+def decode_block(source: Source, block: Block) -> list[str]:
+    """The lines of one block."""
+    text = check_utf8(source, block)
     # Only line feeds end a line: str.splitlines would also cut at U+2028 and others that occur in texts.
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from labelwood.data.catalogue import decode_block
-from labelwood.data.dataset import Dataset, from_names
+from labelwood import _native
+from labelwood.data.catalogue import check_utf8
+from labelwood.data.dataset import Dataset, ones
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import LabelwoodError
@@ -43,13 +46,22 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks of lines; an empty line is a row with neither labels nor text."""
     source = reading.source
     for data, first_line in source.blocks():
-        lines = decode_block(source, Block(_tidy(data), first_line))
-        rows = [_parted(line) for line in lines]
-        for number, (names, _) in enumerate(rows, first_line):
-            if "" in names:
-                raise source.error(f"has a label without a name; write the name right after {_PREFIX}", number)
-        Y = from_names((names for names, _ in rows), reading.index)
-        yield Dataset(texts=pa.array([text for _, text in rows], pa.large_string()), Y=Y, labels=reading.index)
+        check_utf8(source, Block(data, first_line))
+        texts, text_ends, names, name_ends, row_ends = _native.part_marked_lines(data, _PREFIX.encode())
+        nameless = np.flatnonzero(np.diff(name_ends) == 0)
+        if len(nameless):
+            row = int(np.searchsorted(row_ends, nameless[0], side="right")) - 1
+            raise source.error(f"has a label without a name; write the name right after {_PREFIX}", first_line + row)
+        different = _strings(name_ends, names).dictionary_encode()
+        ids = reading.index.add(different.dictionary.to_pylist())[different.indices.to_numpy()]
+        Y = ones(row_ends, ids.astype(np.int32), len(reading.index))
+        Y.sum_duplicates()
+        Y.data[:] = 1
+        yield Dataset(texts=_strings(text_ends, texts), Y=Y, labels=reading.index)
+
+
+def _strings(ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Any:
+    return pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(data))
 
 
 def write(data: Dataset, path: Path) -> None:
