@@ -30,7 +30,7 @@ THEIRS, CHOSEN = "fasttext", "interpolated"
 def measure(name: str, contest: Contest, options: argparse.Namespace) -> list[dict[str, Any]]:
     """For each number of epochs and longest run of words, all contenders' figures, one for each seed."""
     ways = [(epochs, 1) for epochs in options.epochs]
-    ways += [(max(options.epochs), 2)] if name in WITH_PAIRS else []
+    ways += [(min(options.epochs), 2)] if name in WITH_PAIRS else []
     return [_compared(contest, epochs, ngrams, options) for epochs, ngrams in ways]
 
 

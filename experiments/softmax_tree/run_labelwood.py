@@ -21,7 +21,8 @@ class Labelwood(Contender):
     """Parameters are `settings`, or a `source` beside the model and `how` to compress it."""
 
     def read(self, data: Path) -> Any:
-        _ = lw.read, lw.TextClassifier  # loads modules, which is no part of training
+        _ = lw.read, lw.TextClassifier, lw.SoftmaxTreeClassifier  # loads modules, which is no part of training
+        lw.read(data / "test.txt", format="fasttext")  # so does reading, the first time
         return data / "train.txt"
 
     def fit(self, rows: Any, model: Path) -> None:
