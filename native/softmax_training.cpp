@@ -80,6 +80,8 @@ class TreeOutput {
   void learn(Part& part, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
     const auto& kernels = simd::kernels();
     const int64_t width = o_.width;
+    int32_t last = -1;
+    float square = 0;  // of the mean's length
     for (size_t at = 0; at < part.visits.size(); ++at) {
       Part::Visit& visit = part.visits[at];
       if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node);
@@ -96,14 +98,15 @@ class TreeOutput {
       for (uint32_t t = visit.target; t < visit.target + visit.n_targets; ++t)
         if (part.targets[t].vector >= 0) pushes[part.targets[t].vector] += part.targets[t].count;
       const float bend = kCurvature * step * visit.total;
-      const float own = 1 / (1 + bend * kernels.dot(mean, mean, width));
+      if (visit.example != last) square = kernels.dot(mean, mean, width);
+      last = visit.example;
+      const float own = 1 / (1 + bend * square);
       visit.bend = 0;
       for (int32_t v = 0; v < n; ++v) {
         float* vector = vectors_ + (first + v) * width;
         pushes[v] *= step;
-        std::copy_n(vector, width, part.before.data() + (visit.push + v) * width);
         visit.bend = std::max(visit.bend, bend * kernels.dot(vector, vector, width));
-        kernels.scale_and_add(keep, own * pushes[v], mean, vector, width);
+        kernels.move_along(keep, own * pushes[v], mean, vector, part.before.data() + (visit.push + v) * width, width);
       }
     }
   }
@@ -205,6 +208,10 @@ class FlatOutput {
   void learn(std::span<Part> parts, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
     const auto& kernels = simd::kernels();
     const int64_t begin = Y_.n_cols * worker / n_workers, end = Y_.n_cols * (worker + 1) / n_workers;
+    std::vector<float> own(rows.size());  // of each row, as above
+    for (size_t i = 0; i < rows.size(); ++i)
+      own[i] = 1 / (1 + kCurvature * rate * kernels.dot(means + i * o_.width, means + i * o_.width, o_.width));
+    std::vector<float> before(o_.width);
     for (int64_t label = begin; label < end; ++label) {
       float* vector = vectors_ + label * o_.width;
       std::copy_n(vector, o_.width, before_.data() + label * o_.width);
@@ -215,8 +222,7 @@ class FlatOutput {
           const float* mean = means + example * o_.width;
           float& push = part.pushes[i * Y_.n_cols + label];
           push = rate * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
-          const float own = 1 / (1 + kCurvature * rate * kernels.dot(mean, mean, o_.width));
-          kernels.scale_and_add(std::max(0.0f, 1 - rate * o_.decay), own * push, mean, vector, o_.width);
+          kernels.move_along(std::max(0.0f, 1 - rate * o_.decay), own[example] * push, mean, vector, before.data(), o_.width);
         }
     }
   }
@@ -249,9 +255,11 @@ template <class Output>
 class Descent {
  public:
   Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, Crew& crew)
-      : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew) {
+      : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew), values_(X.values.size()) {
     for (int64_t row = 0; row < X.n_rows(); ++row) {
-      if (scale_of(X.row_values(row), options.scaling) > 0 && !Y.row(row).empty()) all_.push_back(static_cast<int32_t>(row));
+      const float scale = scale_of(X.row_values(row), options.scaling);
+      for (int64_t i = X.indptr[row]; i < X.indptr[row + 1]; ++i) values_[i] = X.values[i] * scale;
+      if (scale > 0 && !Y.row(row).empty()) all_.push_back(static_cast<int32_t>(row));
     }
     for (Batch& batch : batches_) batch.parts.resize(crew.size());
   }
@@ -342,30 +350,21 @@ class Descent {
 
   void embed(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
-    std::vector<float> values;
-    for (size_t i = 0; i < batch.rows.size(); ++i) {
-      scale(batch.rows[i], values);
-      simd::kernels().gather_rows(columns_of(batch.rows[i], begin, end), values.data(), means_.data() + i * o_.width + begin);
-    }
+    for (size_t i = 0; i < batch.rows.size(); ++i)
+      simd::kernels().gather_rows(columns_of(batch.rows[i], begin, end), values_of(batch.rows[i]), means_.data() + i * o_.width + begin);
   }
 
   void follow(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
-    std::vector<float> direction, values;
+    std::vector<float> direction;
     for (const Part& part : batch.parts)
       output_.directions(part, begin, end, direction, [&](int32_t example) {
-        scale(batch.rows[example], values);
-        simd::kernels().scatter_rows(columns_of(batch.rows[example], begin, end), values.data(), direction.data());
+        const int32_t row = batch.rows[example];
+        simd::kernels().scatter_rows(columns_of(row, begin, end), values_of(row), direction.data());
       });
   }
 
-  // A row's features, with values as its embedding takes them.
-  void scale(int32_t row, std::vector<float>& values) const {
-    const auto given = X_.row_values(row);
-    const float factor = scale_of(given, o_.scaling);
-    values.assign(given.begin(), given.end());
-    for (float& value : values) value *= factor;
-  }
+  const float* values_of(int32_t row) const { return values_.data() + X_.indptr[row]; }
 
   simd::RowsOfMatrix columns_of(int32_t row, int64_t begin, int64_t end) const {
     const auto features = X_.row(row);
@@ -377,6 +376,7 @@ class Descent {
   Output& output_;
   float* embeddings_;
   Crew& crew_;
+  Buffer<float> values_;       // of X, as embeddings take them
   std::vector<int32_t> all_;   // rows to learn from
   std::vector<int32_t> rows_;  // of the epoch, in its order
   Batch batches_[2];

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
-# Features of rows that are embedded together before any is learned from. Precision does not depend on it up to many
-# times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
-_BATCH = 64, 1 << 13
+# Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
+# up to several times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
+_BATCH = 128, 1 << 13
 _LANES = 8  # rows are filled up to a multiple of it for training
 
 
