@@ -8,7 +8,8 @@
 namespace labelwood {
 namespace {
 
-constexpr int kPauses = 500;  // some microseconds, after which the processor is offered to others
+constexpr int kPauses = 500;    // some microseconds, after which the processor is offered to others
+constexpr int kPatience = 2000;  // pauses until the leader does the tasks of those who do not come
 
 inline void pause() {
 #if defined(__x86_64__)
@@ -29,7 +30,7 @@ void wait_a_little(int& pauses) {
 void Crew::with(int n_threads, const std::function<void(Crew&)>& lead) {
   Crew crew(n_threads);
   parallel_for(n_threads, 1, n_threads, [&](int64_t, int64_t, int worker) {
-    if (worker != 0) return crew.follow();
+    if (worker != 0) return crew.follow(worker);
     if (crew.over_) return;  // the leading thread comes again for places that nobody has taken
     try {
       lead(crew);
@@ -44,33 +45,46 @@ void Crew::with(int n_threads, const std::function<void(Crew&)>& lead) {
 void Crew::each(int n, const std::function<void(int)>& task) {
   task_ = &task;
   done_ = 0;
-  const uint64_t loop = (state_.load() >> (2 * kBits)) + 1;
-  state_.store(loop << (2 * kBits) | static_cast<uint64_t>(n) << kBits);
-  for (int number; take(number);) work(number);
-  for (int pauses = 0; done_.load() < n;) wait_a_little(pauses);
+  const uint64_t loop = (loop_.load() / (kMost + 1) + 1) * (kMost + 1) + n;
+  loop_ = loop;
+  work_through(0, loop);
+  int others = n - (n + size_ - 1) / size_;  // tasks that are not the leader's
+  for (int pauses = 0; done_.load() < n;) {
+    if (pauses < patience_) {
+      wait_a_little(pauses);
+      continue;
+    }
+    for (int number = 0; number < n; ++number)
+      if (take(number, static_cast<uint32_t>(loop / (kMost + 1)))) work(number), --others;
+    pauses = 0;
+  }
+  // Who waits in vain does not wait the next time, until somebody comes again.
+  patience_ = size_ > 1 && others > 0 ? kPatience : 0;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void Crew::follow() {
-  int pauses = 0;
-  for (int number; !over_;) {
-    if (take(number)) {
-      work(number);
-      pauses = 0;
-    } else {
+void Crew::follow(int worker) {
+  uint64_t last = 0;
+  for (int pauses = 0; !over_;) {
+    const uint64_t loop = loop_.load();
+    if (loop == last) {
       wait_a_little(pauses);
+      continue;
     }
+    work_through(worker, last = loop);
+    pauses = 0;
   }
 }
 
-bool Crew::take(int& number) {
-  uint64_t state = state_.load();
-  while ((state & kMask) < (state >> kBits & kMask))
-    if (state_.compare_exchange_weak(state, state + 1)) {
-      number = static_cast<int>(state & kMask);
-      return true;
-    }
-  return false;
+void Crew::work_through(int worker, uint64_t loop) {
+  for (int number = worker; number < static_cast<int>(loop % (kMost + 1)); number += size_)
+    if (take(number, static_cast<uint32_t>(loop / (kMost + 1)))) work(number);
+}
+
+// Loops are numbered upwards, so one that is over can no longer take a task of the next.
+bool Crew::take(int number, uint32_t loop) {
+  uint32_t taken = taken_[number].load();
+  return taken < loop && taken_[number].compare_exchange_strong(taken, loop);
 }
 
 void Crew::work(int number) {

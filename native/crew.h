@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <vector>
 
 namespace labelwood {
 
@@ -15,25 +16,25 @@ class Crew {
 
   int size() const { return size_; }
 
-  // Runs task(0) … task(n − 1), in any order, and waits for all. Only the leading thread calls it. An exception of a task is
-  // thrown again here. Whether the others come to help at all decides nothing but the time it takes.
+  // Runs task(0) … task(n − 1), n at most kMost, and waits for all. Only the leading thread calls it. Task i is meant for
+  // thread i % size(), so that what it works on stays in that thread's cache from loop to loop; if that one does not come,
+  // the leader does it after a while. An exception of a task is thrown again here.
+  static constexpr int kMost = 1024;
   void each(int n, const std::function<void(int)>& task);
 
  private:
-  // One number says which loop is on, how many tasks it has and which is next, so that taking a task is one exchange and
-  // can never take one of an older loop.
-  static constexpr int kBits = 20;
-  static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
-
-  explicit Crew(int size) : size_(size) {}
-  void follow();
-  bool take(int& number);
+  explicit Crew(int size) : size_(size), taken_(kMost) {}
+  void follow(int worker);
+  void work_through(int worker, uint64_t loop);
+  bool take(int number, uint32_t loop);
   void work(int number);
 
   const int size_;
-  std::atomic<uint64_t> state_{0};
+  std::atomic<uint64_t> loop_{0};  // its number, and below that how many tasks it has
+  std::vector<std::atomic<uint32_t>> taken_;  // of each task: the last loop in which somebody took it
   std::atomic<int> done_{0};
   std::atomic<bool> over_{false};
+  int patience_ = 0;  // of the leader, for tasks of others
   const std::function<void(int)>* task_ = nullptr;
   std::mutex failing_;
   std::exception_ptr error_;

@@ -18,15 +18,13 @@ constexpr float kCurvature = 0.25f;  // of the logistic loss, at most
 
 float sigmoid(float score) { return 1 / (1 + std::exp(-score)); }
 
-// What a part of a batch's rows leads to, in the order of its rows.
+// Where a part of a batch's rows go, in the order of its rows.
 struct Part {
   // A row at a node where its labels part.
   struct Visit {
     int32_t example, node;
-    float total;                // labels below the node
+    float total;                 // labels below the node
     uint32_t target, n_targets;  // in `targets`
-    uint32_t push;              // in `pushes`, one for each vector of the node
-    float bend;                 // how far the row's own step would change the scores there: the loss bends back beyond
   };
   struct Target {
     int32_t vector;  // −1 for the first child
@@ -34,11 +32,23 @@ struct Part {
   };
   std::vector<Visit> visits;
   std::vector<Target> targets;
-  std::vector<float> pushes;    // how far each vector is moved along the row
-  std::vector<float> before;    // each vector as the row has met it
   std::vector<uint64_t> edges;  // of the row at hand
 
-  void clear() { visits.clear(), targets.clear(), pushes.clear(); }
+  void clear() { visits.clear(), targets.clear(); }
+};
+
+// Where the means of a batch's rows are to move. Sums are taken in a fixed number of groups, whoever takes them, so that
+// they come out the same.
+struct Directions {
+  static constexpr int kGroups = 4;
+
+  std::vector<float> sums[kGroups];   // rows × width
+  std::vector<float> bends[kGroups];  // of each row: how far its step would change scores; the loss bends back beyond
+
+  void clear(int group, size_t n_rows, int64_t width) {
+    sums[group].assign(n_rows * width, 0.0f);
+    bends[group].assign(n_rows, 0.0f);
+  }
 };
 
 // The path of every label, and the vectors there.
@@ -53,6 +63,9 @@ class TreeOutput {
   }
 
   int64_t most_rows() const { return o_.batch_rows; }
+
+  // Of the bends of two groups.
+  static float joined(float a, float b) { return std::max(a, b); }
 
   // Where the rows go; `draw` is what chance says of a row.
   template <class Draw>
@@ -69,70 +82,47 @@ class TreeOutput {
       }
       add_visits(part, i);
     }
-    if (part.before.size() < part.pushes.size() * o_.width) part.before.resize(part.pushes.size() * o_.width);
   }
 
-  // Learns at the nodes that are this worker's: each sees its rows one after another.
-  void learn(std::span<Part> parts, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
-    for (Part& part : parts) learn(part, means, rate, rows, worker, n_workers);
-  }
-
-  void learn(Part& part, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
-    const auto& kernels = simd::kernels();
-    const int64_t width = o_.width;
-    int32_t last = -1;
-    float square = 0;  // of the mean's length
-    for (size_t at = 0; at < part.visits.size(); ++at) {
-      Part::Visit& visit = part.visits[at];
-      if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node);
-      if (n_workers > 1 && visit.node % n_workers != worker) continue;
-      const float* mean = means + visit.example * width;
-      const int32_t row = rows[visit.example];
-      const float step = rate / (o_.all_labels ? static_cast<float>(Y_.row(row).size()) : 1.0f);
-      const float keep = std::max(0.0f, 1 - step * visit.total * o_.decay);
-      const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
-      float* pushes = part.pushes.data() + visit.push;
-      for (int32_t v = 0; v < n; ++v) pushes[v] = kernels.dot(mean, vectors_ + (first + v) * width, width);
-      to_chances(pushes, n);
-      for (int32_t v = 0; v < n; ++v) pushes[v] *= -visit.total;
-      for (uint32_t t = visit.target; t < visit.target + visit.n_targets; ++t)
-        if (part.targets[t].vector >= 0) pushes[part.targets[t].vector] += part.targets[t].count;
-      const float bend = kCurvature * step * visit.total;
-      if (visit.example != last) square = kernels.dot(mean, mean, width);
-      last = visit.example;
-      const float own = 1 / (1 + bend * square);
-      visit.bend = 0;
-      for (int32_t v = 0; v < n; ++v) {
-        float* vector = vectors_ + (first + v) * width;
-        pushes[v] *= step;
-        visit.bend = std::max(visit.bend, bend * kernels.dot(vector, vector, width));
-        kernels.move_along(keep, own * pushes[v], mean, vector, part.before.data() + (visit.push + v) * width, width);
+  // Learns at the nodes of a group: each sees its rows one after another.
+  void learn(std::span<const Part> parts, const float* means, float rate, std::span<const int32_t> rows, int group, Directions& directions) {
+    directions.clear(group, rows.size(), o_.width);
+    for (const Part& part : parts)
+      for (size_t at = 0; at < part.visits.size(); ++at) {
+        if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node, group);
+        if (part.visits[at].node % Directions::kGroups == group) learn(part, part.visits[at], means, rate, rows, directions);
       }
-    }
-  }
-
-  // Calls each(example) with where the row's mean is to move, in the columns from `begin`, in `direction`.
-  template <class Each>
-  void directions(const Part& part, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
-    const auto& kernels = simd::kernels();
-    for (size_t i = 0; i < part.visits.size();) {
-      const int32_t example = part.visits[i].example;
-      direction.assign(end - begin, 0.0f);
-      float bend = 0;
-      for (size_t j = i; j < part.visits.size() && part.visits[j].example == example; ++j) bend = std::max(bend, part.visits[j].bend);
-      for (; i < part.visits.size() && part.visits[i].example == example; ++i) {
-        const uint32_t push = part.visits[i].push, n = first_[part.visits[i].node + 1] - first_[part.visits[i].node];
-        for (uint32_t v = push; v < push + n; ++v)
-          kernels.add_scaled(part.pushes[v] / (1 + bend), part.before.data() + v * o_.width + begin, direction.data(), end - begin);
-      }
-      each(example);
-    }
   }
 
  private:
   static constexpr size_t kVisitsAhead = 6;
 
-  void prefetch(int32_t node) const {
+  void learn(const Part& part, const Part::Visit& visit, const float* means, float rate, std::span<const int32_t> rows, Directions& directions) {
+    const auto& kernels = simd::kernels();
+    const int64_t width = o_.width;
+    const int group = visit.node % Directions::kGroups;
+    const float* mean = means + visit.example * width;
+    const float step = rate / (o_.all_labels ? static_cast<float>(Y_.row(rows[visit.example]).size()) : 1.0f);
+    const float keep = std::max(0.0f, 1 - step * visit.total * o_.decay), curve = kCurvature * step * visit.total;
+    const float own = 1 / (1 + curve * kernels.dot(mean, mean, width));
+    const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
+    thread_local std::vector<float> pushes;
+    pushes.resize(n);
+    for (int32_t v = 0; v < n; ++v) pushes[v] = kernels.dot(mean, vectors_ + (first + v) * width, width);
+    to_chances(pushes.data(), n);
+    for (int32_t v = 0; v < n; ++v) pushes[v] *= -visit.total;
+    for (uint32_t t = visit.target; t < visit.target + visit.n_targets; ++t)
+      if (part.targets[t].vector >= 0) pushes[part.targets[t].vector] += part.targets[t].count;
+    float& bend = directions.bends[group][visit.example];
+    for (int32_t v = 0; v < n; ++v) {
+      float* vector = vectors_ + (first + v) * width;
+      bend = std::max(bend, curve * kernels.dot(vector, vector, width));
+      kernels.exchange(keep, step * pushes[v], own, mean, vector, directions.sums[group].data() + visit.example * width, width);
+    }
+  }
+
+  void prefetch(int32_t node, int group) const {
+    if (node % Directions::kGroups != group) return;
     const float* vector = vectors_ + first_[node] * o_.width;
     for (int64_t i = 0; i < o_.width; i += 16) __builtin_prefetch(vector + i);
   }
@@ -147,7 +137,7 @@ class TreeOutput {
     for (size_t i = 0; i < part.edges.size();) {
       const int32_t node = static_cast<int32_t>(part.edges[i] >> 32);
       const int32_t n = first_[node + 1] - first_[node];
-      Part::Visit visit{example, node, 0, static_cast<uint32_t>(part.targets.size()), 0, static_cast<uint32_t>(part.pushes.size()), 0};
+      Part::Visit visit{example, node, 0, static_cast<uint32_t>(part.targets.size()), 0};
       for (; i < part.edges.size() && static_cast<int32_t>(part.edges[i] >> 32) == node; ++i) {
         const int32_t vector = static_cast<int32_t>(part.edges[i] & 0xFFFFFFFFu) - tree_.child_ptr[node] - 1;
         visit.total += 1;
@@ -162,7 +152,6 @@ class TreeOutput {
         part.targets.resize(visit.target);
         continue;
       }
-      part.pushes.resize(part.pushes.size() + n);
       part.visits.push_back(visit);
     }
   }
@@ -190,62 +179,40 @@ class TreeOutput {
 // A sigmoid for every label.
 class FlatOutput {
  public:
-  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors)
-      : Y_(Y), o_(options), vectors_(vectors), before_(Y.n_cols * options.width), bends_(Y.n_cols) {}
+  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
 
   int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
   template <class Draw>
-  void plan(Part& part, std::span<const int32_t> rows, int32_t begin, int32_t end, Draw) const {
-    part.clear();
-    part.pushes.assign((end - begin) * Y_.n_cols, 0.0f);
-    for (int32_t i = begin; i < end; ++i) {
-      part.visits.push_back({.example = i, .node = 0, .total = 1, .target = 0, .n_targets = 0, .push = 0, .bend = 0});
-      for (int32_t label : Y_.row(rows[i])) part.pushes[(i - begin) * Y_.n_cols + label] = 1;
-    }
-  }
+  void plan(Part&, std::span<const int32_t>, int32_t, int32_t, Draw) const {}
 
-  void learn(std::span<Part> parts, const float* means, float rate, std::span<const int32_t> rows, int worker, int n_workers) {
+  // Learns the labels of a group.
+  void learn(std::span<const Part>, const float* means, float rate, std::span<const int32_t> rows, int group, Directions& directions) {
     const auto& kernels = simd::kernels();
-    const int64_t begin = Y_.n_cols * worker / n_workers, end = Y_.n_cols * (worker + 1) / n_workers;
-    std::vector<float> own(rows.size());  // of each row, as above
-    for (size_t i = 0; i < rows.size(); ++i)
-      own[i] = 1 / (1 + kCurvature * rate * kernels.dot(means + i * o_.width, means + i * o_.width, o_.width));
-    std::vector<float> before(o_.width);
-    for (int64_t label = begin; label < end; ++label) {
+    directions.clear(group, rows.size(), o_.width);
+    std::vector<size_t> next(rows.size());  // of each row's labels, which ascend
+    for (int64_t label = group; label < Y_.n_cols; label += Directions::kGroups) {
       float* vector = vectors_ + label * o_.width;
-      std::copy_n(vector, o_.width, before_.data() + label * o_.width);
-      bends_[label] = kCurvature * rate * kernels.dot(vector, vector, o_.width);
-      for (Part& part : parts)
-        for (size_t i = 0; i < part.visits.size(); ++i) {
-          const int32_t example = part.visits[i].example;
-          const float* mean = means + example * o_.width;
-          float& push = part.pushes[i * Y_.n_cols + label];
-          push = rate * (push - sigmoid(kernels.dot(mean, vector, o_.width)));
-          kernels.move_along(std::max(0.0f, 1 - rate * o_.decay), own[example] * push, mean, vector, before.data(), o_.width);
-        }
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const auto labels = Y_.row(rows[i]);
+        while (next[i] < labels.size() && labels[next[i]] < label) ++next[i];
+        const float target = next[i] < labels.size() && labels[next[i]] == label ? 1.0f : 0.0f;
+        const float* mean = means + i * o_.width;
+        const float curve = kCurvature * rate, own = 1 / (1 + curve * kernels.dot(mean, mean, o_.width));
+        const float push = rate * (target - sigmoid(kernels.dot(mean, vector, o_.width)));
+        // A row meets all labels at once, so what its step does to their scores adds up.
+        directions.bends[group][i] += curve * kernels.dot(vector, vector, o_.width);
+        kernels.exchange(std::max(0.0f, 1 - rate * o_.decay), push, own, mean, vector, directions.sums[group].data() + i * o_.width, o_.width);
+      }
     }
   }
 
-  template <class Each>
-  void directions(const Part& part, int64_t begin, int64_t end, std::vector<float>& direction, Each each) const {
-    const auto& kernels = simd::kernels();
-    // A row meets all labels at once, so what its step does to their scores adds up.
-    const float bend = std::accumulate(bends_.begin(), bends_.end(), 0.0f);
-    for (size_t i = 0; i < part.visits.size(); ++i) {
-      direction.assign(end - begin, 0.0f);
-      for (int64_t label = 0; label < Y_.n_cols; ++label)
-        kernels.add_scaled(part.pushes[i * Y_.n_cols + label] / (1 + bend), before_.data() + label * o_.width + begin, direction.data(), end - begin);
-      each(part.visits[i].example);
-    }
-  }
+  static float joined(float a, float b) { return a + b; }
 
  private:
   const CsrView Y_;
   const SoftmaxOptions& o_;
   float* vectors_;
-  std::vector<float> before_;  // the vectors as the batch has met them
-  std::vector<float> bends_;   // as Part::Visit::bend, of each label
 };
 
 // Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them one
@@ -286,6 +253,7 @@ class Descent {
   struct Batch {
     std::vector<int32_t> rows;
     std::vector<Part> parts;
+    Directions directions;
   };
 
   // The rows of an epoch in random order: each as often as it weighs, the fraction by chance.
@@ -324,15 +292,15 @@ class Descent {
       follow(last, task);
       embed(next, task);
     });
-    crew_.each(n_parts, [&](int worker) {
-      output_.learn(next.parts, means_.data(), o_.learning_rate * rate, next.rows, worker, n_parts);
+    crew_.each(Directions::kGroups, [&](int group) {
+      output_.learn(next.parts, means_.data(), o_.learning_rate * rate, next.rows, group, next.directions);
     });
   }
 
   void finish() {
     Batch& last = batches_[at_];
     crew_.each(n_slices(), [&](int task) { follow(last, task); });
-    for (Part& part : last.parts) part.clear();
+    last.rows.clear();
   }
 
   // Columns go to threads in eights.
@@ -357,11 +325,14 @@ class Descent {
   void follow(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
     std::vector<float> direction;
-    for (const Part& part : batch.parts)
-      output_.directions(part, begin, end, direction, [&](int32_t example) {
-        const int32_t row = batch.rows[example];
-        simd::kernels().scatter_rows(columns_of(row, begin, end), values_of(row), direction.data());
-      });
+    for (size_t i = 0; i < batch.rows.size(); ++i) {
+      direction.assign(end - begin, 0.0f);
+      float bend = 0;
+      for (int group = 0; group < Directions::kGroups; ++group) bend = Output::joined(bend, batch.directions.bends[group][i]);
+      for (const auto& sums : batch.directions.sums)
+        simd::kernels().add_scaled(1 / (1 + bend), sums.data() + i * o_.width + begin, direction.data(), end - begin);
+      simd::kernels().scatter_rows(columns_of(batch.rows[i], begin, end), values_of(batch.rows[i]), direction.data());
+    }
   }
 
   const float* values_of(int32_t row) const { return values_.data() + X_.indptr[row]; }

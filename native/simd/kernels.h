@@ -93,8 +93,8 @@ struct Kernels {
   void (*center_products)(const CenterProblem& problem, float* products);
   // y += a * x.
   void (*add_scaled)(float a, const float* x, float* y, size_t n);
-  // y = keep * y + a * x; what y was goes to `before`.
-  void (*move_along)(float keep, float a, const float* x, float* y, float* before, size_t n);
+  // sum += a * y, then y = keep * y + a * own * x.
+  void (*exchange)(float keep, float a, float own, const float* x, float* y, float* sum, size_t n);
   // sum += values[j] * the j-th of the rows, for all of them.
   void (*gather_rows)(const RowsOfMatrix& rows, const float* values, float* sum);
   // The j-th of the rows += values[j] * addend, for all of them, one after another.

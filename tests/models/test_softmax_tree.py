@@ -119,7 +119,10 @@ def test_a_drawn_label_s_step_is_the_step_for_that_label_alone():
 
 @pytest.mark.parametrize("loss", ["softmax", "one-vs-rest"])
 @pytest.mark.parametrize("targets", ["all", "drawn"])
-def test_any_number_of_threads_gives_the_same_bytes(loss, targets):
+def test_any_number_of_threads_gives_the_same_bytes(loss, targets, monkeypatch):
+    monkeypatch.setattr(
+        "labelwood.models.softmax_tree._WORTH_A_THREAD", 0
+    )  # all of them, however little there is to do
     X, Y = data(n_labels=40)
     make = lw.SoftmaxTreeClassifier
     models = [make(loss=loss, targets=targets, dim=20, n_threads=n).fit(X, Y).trained_ for n in (1, 2, 8)]

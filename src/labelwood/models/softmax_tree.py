@@ -28,6 +28,8 @@ Positive: TypeAlias = Annotated[float, Gt(0)]
 # Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
 # up to several times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
 _BATCH = 128, 1 << 13
+# Below so many operations on vectors a row and thread, threads wait for each other longer than they work.
+_WORTH_A_THREAD = 150
 _LANES = 8  # rows are filled up to a multiple of it for training
 
 
@@ -148,13 +150,20 @@ class SoftmaxTreeClassifier(Model):
                 row_weights / row_weights.mean() if len(row_weights) else row_weights,
                 embeddings,
                 vectors,
-                threads,
+                self._useful(threads, rows, Y, tree),
                 progress,
             )
         parts = [Matrix(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
         if not all(_native.all_finite(part.plain.reshape(-1)) for part in parts if part.plain is not None):
             raise LabelwoodError(f"training with learning_rate={self.learning_rate} ran away: give a smaller one")
         self.trained_ = TrainedSoftmax(tree, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling == "unit")
+
+    def _useful(self, threads: int, rows: Sparse, Y: Sparse, tree: LabelTree | None) -> int:
+        """So many threads have enough to do; the model is the same with any number."""
+        steps = Y.n_rows if self.targets == "all" else max(len(Y.indices), 1)
+        visits = Y.n_cols if tree is None else tree.label_depths[Y.indices].sum() / steps
+        work = 2 * len(rows.indices) / rows.n_rows + 5 * visits
+        return int(np.clip(work / max(_WORTH_A_THREAD, 1e-9), 1, threads))
 
     def _first_embeddings(self, rows: Sparse) -> Floats:
         """Small random numbers, or the vectors that are given; zeros for features that no row has."""
