@@ -75,6 +75,7 @@ class TreeSearch : public BestFirst<TreeSearch> {
     const float needed = order_.best_first ? bar() : order_.floor;
     if (node.score < needed || !(open_nodes_.empty() || open_nodes_[node.node])) return false;
     if (m_.tree.is_leaf(node.node)) return best_.offer(node.score, m_.tree.labels[m_.tree.label_ptr[node.node]]);
+    m_.vectors.prefetch(m_.first_vectors[node.node]);
     push(node);
     return false;
   }
@@ -87,7 +88,7 @@ class TreeSearch : public BestFirst<TreeSearch> {
     if (n == 2) {
       const float score = space_.scores[1];
       space_.scores[1] = log_sigmoid(score);
-      space_.scores[0] = log_sigmoid(-score);
+      space_.scores[0] = std::min(0.0f, space_.scores[1] - score);
       return;
     }
     float highest = 0, sum = 0;

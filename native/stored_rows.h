@@ -17,6 +17,11 @@ struct StoredRows {
 
   int64_t n_parts() const { return (width + part - 1) / part; }
 
+  // Asks for a row that will be needed soon.
+  void prefetch(int64_t row) const {
+    if (plain.empty()) return;
+    for (int64_t i = 0; i < width; i += 16) __builtin_prefetch(plain.data() + row * width + i);
+  }
   // sum += x * row.
   void add(int64_t row, float x, float* sum) const;
   float dot(int64_t row, const float* other) const;
