@@ -310,7 +310,7 @@ TEST(an_index_finds_its_terms_and_no_others) {
     bytes += all[i];
     offsets.push_back(static_cast<int64_t>(bytes.size()));
   }
-  const TermIndex index({text(bytes), offsets, {}});
+  const TermIndex index({text(bytes), offsets});
   for (size_t i = 0; i < all.size(); ++i) {
     const int64_t expected = i % 2 == 0 ? static_cast<int64_t>(i / 2) : -1;
     CHECK(index.find(TermKey::of(std::string_view(all[i])), text(all[i]).data(), all[i].size()) == expected);
