@@ -19,7 +19,7 @@ THREADS = (1, 2, 4)
 SEEDS = 5
 BATCH_SEEDS = 3
 # Rows and features that are embedded together, from one row at a time to far beyond the model's own.
-BATCHES = ((1, 1), (8, 1 << 10), (64, 1 << 13), (256, 1 << 15), (1024, 1 << 17), (4096, 1 << 19))
+BATCHES = ((1, 1), (8, 1 << 10), (128, 1 << 13), (256, 1 << 15), (1024, 1 << 17), (4096, 1 << 19))
 
 
 def measure(trials: Trials, options: argparse.Namespace) -> dict[str, Any]:
