@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.errors import LabelwoodError, ParameterError, not_fitted
-from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k
+from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k, from_dense
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:
@@ -252,6 +252,11 @@ class Model(Params, ABC):
                 "as input: make them as for training"
             )
         return features
+
+    def check_sparse(self, X: Any) -> Sparse:
+        """The same as sparse rows, whatever they were."""
+        features = self.check_features(X)
+        return features if isinstance(features, Sparse) else from_dense(features)
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.

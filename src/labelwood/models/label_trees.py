@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse
 from labelwood.labels.representations import Members, sparse_label_vectors
 from labelwood.trees import LabelTree
 
+if TYPE_CHECKING:
+    from labelwood.store import State
+
 TreeMaker: TypeAlias = Callable[[Any, Any, int], LabelTree]
 
 # Of a label its largest features make its clusters, so many of all labels together, but within bounds for each: more
 # than 512 do not make better clusters, and less than 64 worse ones.
 _LABEL_FEATURES = 1 << 24
+
+
+def without_given_tree(state: State, tree: Any) -> State:
+    """A model's state with a word in the place of a tree that was given: it is kept as arrays, not as a parameter."""
+    return state if isinstance(tree, str) else replace(state, params={**state.params, "tree": "given"})
 
 
 def cluster_vectors(rows: Sparse, members: Members, n_threads: int) -> Any:

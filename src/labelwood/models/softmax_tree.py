@@ -16,7 +16,7 @@ from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.representations import members_of
-from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree
+from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
 from labelwood.search.softmax import Matrix, TrainedSoftmax
 from labelwood.trees import BUILDERS, LabelTree, huffman, interpolated, with_single_leaves
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
-# up to several times as much (docs/softmax_trees.md); less would make threads wait for each other more often.
+# up to several times as much; less would make threads wait for each other more often.
 _BATCH = 128, 1 << 13
 # Below so many operations on vectors a row and thread, threads wait for each other longer than they work.
 _WORTH_A_THREAD = 150
@@ -239,7 +239,7 @@ class SoftmaxTreeClassifier(Model):
             >>> SoftmaxTreeClassifier(dim=8).fit(np.eye(3), np.eye(3)).embed(np.eye(3)).shape
             (3, 8)
         """
-        return self.trained_.embed(self._checked(X), thread_count(self.n_threads))
+        return self.trained_.embed(self.check_sparse(X), thread_count(self.n_threads))
 
     def search_costs(self, X: Any, k: int = 5) -> dict[str, float]:
         """What the search looks at, a row: nodes opened.
@@ -248,7 +248,7 @@ class SoftmaxTreeClassifier(Model):
             >>> SoftmaxTreeClassifier(dim=8, epochs=200).fit(np.eye(4), np.eye(4)).search_costs(np.eye(4), k=1)
             {'nodes': 2.0}
         """
-        rows = self._checked(X)
+        rows = self.check_sparse(X)
         k = min(check_k(k), self.n_labels_)
         _, opened = self.trained_.topk(
             rows, k, beam=self.beam, limits=NO_LIMITS, n_threads=thread_count(self.n_threads)
@@ -302,14 +302,9 @@ class SoftmaxTreeClassifier(Model):
         longest = np.argsort(-np.einsum("ij,ij->i", plain, plain), kind="stable")[:n]
         return np.sort(longest).astype(np.int32)
 
-    def _checked(self, X: Any) -> Sparse:
-        features = self.check_features(X)
-        return features if isinstance(features, Sparse) else from_dense(features)
-
     def state(self) -> State:
         """Everything the store needs; a tree that was given is kept with its vectors, not as a parameter."""
-        state = super().state()
-        return state if isinstance(self.tree, str) else replace(state, params={**state.params, "tree": "given"})
+        return without_given_tree(super().state(), self.tree)
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return self.trained_.arrays()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.representations import Members, members_of
-from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree
+from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
 from labelwood.search.ensemble import mean_of
 from labelwood.search.slack import Slacks, largest_slack
@@ -265,7 +264,7 @@ class TreeClassifier(Model):
             >>> model.predict_topk(np.eye(8), k=1).ids.ravel().tolist()
             [0, 1, 2, 3, 4, 5, 6, 7]
         """
-        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
         threads = thread_count(self.n_threads)
         share = (
             loss / self.n_trees
@@ -283,7 +282,7 @@ class TreeClassifier(Model):
             >>> costs["nodes"], costs["leaves"], costs["children"], costs["labels"]
             (2.0, 1.0, 4.0, 1.0)
         """
-        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
         found = [looks for _, looks in self._search(rows, k, NO_LIMITS, thread_count(self.n_threads))]
         return {name: sum(getattr(looks, name) for looks in found) / max(rows.n_rows, 1) for name in Looks._fields}
 
@@ -297,19 +296,14 @@ class TreeClassifier(Model):
             >>> model.search_seconds(np.eye(4), k=1).shape
             (4,)
         """
-        rows, k = self._checked(X), min(check_k(k), self.n_labels_)
+        rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
         times = [tree.seconds(rows, self._width(k), best_first=best_first, **self._how()) for tree in self.trees_]
         total: NDArray[np.float64] = np.sum(times, axis=0)
         return total
 
-    def _checked(self, X: Any) -> Sparse:
-        features = self.check_features(X)
-        return features if isinstance(features, Sparse) else from_dense(features)
-
     def state(self) -> State:
         """Everything the store needs; a tree that was given is kept with its classifiers, not as a parameter."""
-        state = super().state()
-        return state if isinstance(self.tree, str) else replace(state, params={**state.params, "tree": "given"})
+        return without_given_tree(super().state(), self.tree)
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         arrays = {f"{i}.{name}": array for i, tree in enumerate(self.trees_) for name, array in tree.arrays().items()}
