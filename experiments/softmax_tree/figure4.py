@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from corpora import NAMES
@@ -16,20 +18,32 @@ SETS = tuple(NAMES)
 SCALES = (0, 0.25, 0.5, 0.75, 1, 2, 4, 16, 64, 256, 1e5)  # λ′
 HUFFMAN, INTERPOLATED = "huffman", "interpolated"
 SEEDS = 2
+DECAYS = (0.015, 0.0)  # the model's own; and none, as fastText has it
 
 
 def measure(trials: Trials, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """A point for each number of epochs and tree: means over seeds, lowest and highest."""
-    trees: list[tuple[str, float | None]] = [(HUFFMAN, None)]
-    trees += [(INTERPOLATED, lam_of(scale)) for scale in options.scales]
+    """A point for each number of epochs, decay and tree: means over seeds, lowest and highest."""
+    trees: list[dict[str, Any]] = [{"tree": HUFFMAN}]
+    trees += [{"tree": INTERPOLATED, "lam": lam_of(scale)} for scale in options.scales]
     found = []
-    for epochs in options.epochs:
-        for tree, lam in trees:
-            own = {} if lam is None else {"lam": lam}
-            runs = []
-            for seed in range(options.figure_seeds):
-                name = "-".join([f"{epochs}-epochs", tree, *(f"{value:.6g}" for value in own.values()), f"seed-{seed}"])
-                figures = trials.figures(name, settings(epochs=epochs, seed=seed, tree=tree, **own), options.threads)
-                runs.append({each: value for each, value in figures.items() if each != "digest"})
-            found.append({"epochs": epochs, **Point.of(tree, lam, runs).plain()})
+    for epochs, decay, tree in product(options.epochs, options.decays, trees):
+        params = {"epochs": epochs, "decay": decay, **tree}
+        runs = [_figures(trials, params, seed, options) for seed in range(options.figure_seeds)]
+        found.append({"epochs": epochs, "decay": decay, **Point.of(tree["tree"], tree.get("lam"), runs).plain()})
     return found
+
+
+def _figures(trials: Trials, params: dict[str, Any], seed: int, options: argparse.Namespace) -> dict[str, float]:
+    name = "-".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in params.values())
+    figures = trials.figures(f"{name}-seed-{seed}", settings(seed=seed, **params), options.threads)
+    return {each: value for each, value in figures.items() if each != "digest"}
+
+
+def way_of(point: Mapping[str, Any]) -> tuple[str, str]:
+    """The epochs and the decay that a point was trained with."""
+    return str(point["epochs"]), f"{point['decay']:g}"
+
+
+def curves(points: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """The points of each way to train."""
+    return {way: [point for point in points if way_of(point) == way] for way in dict.fromkeys(map(way_of, points))}

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 from common.drawing import MARKERS, plot, settle, svg, write_beside
 from corpora import NAMES
-from figure4 import HUFFMAN
+from figure4 import HUFFMAN, curves
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 from small import WHOLE
@@ -30,13 +30,13 @@ def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def figure4(name: str, points: Sequence[Mapping[str, Any]]) -> Figure:
-    """Precision against expected depth, a line for each number of epochs, with λ at its points and Huffman's tree."""
+    """Precision against expected depth, a line for each way to train, with λ at its points and Huffman's tree."""
     figure = Figure(figsize=(11, 4.0), layout="constrained")
     panels = figure.subplots(1, 3)
-    curves = {epochs: [p for p in points if p["epochs"] == epochs] for epochs in {p["epochs"]: 0 for p in points}}
+    lines = curves(points)
     for k, axes in zip((1, 3, 5), panels, strict=True):
-        for number, (epochs, own) in enumerate(curves.items()):
-            plot(axes, number, f"{epochs} epochs", _line(own, k, huffman=False))
+        for number, ((epochs, decay), own) in enumerate(lines.items()):
+            plot(axes, number, f"{epochs} epochs, decay {decay}", _line(own, k, huffman=False))
             look = {"color": COLOURS[number], "markeredgecolor": INK, "markersize": 11, "zorder": 3.5}
             axes.plot(*_line(own, k, huffman=True), "*", **look)
         axes.set_xlabel(f"expected depth@{k} (levels)")
@@ -48,7 +48,7 @@ def figure4(name: str, points: Sequence[Mapping[str, Any]]) -> Figure:
     settle(figure)
     for k, axes in zip((1, 3, 5), panels, strict=True):
         marks = [(*_at(p, k), "Huffman" if _is_huffman(p) else lam_text(p["lam"])) for p in points]
-        write_beside(axes, marks, [_line(own, k, huffman=False) for own in curves.values()])
+        write_beside(axes, marks, [_line(own, k, huffman=False) for own in lines.values()])
     return figure
 
 
@@ -70,7 +70,7 @@ def small(found: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(3.8 * max(len(found), 2), 4.2), layout="constrained")
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (name, result) in zip(panels, found.items(), strict=True):
-        for library, face, colours in (("Labelwood", "full", COLOURS[:2]), ("fastText", "none", COLOURS[2:])):
+        for library, face, colours in (("Labelwood", "full", COLOURS[:3]), ("fastText", "none", COLOURS[3:])):
             own = [point for point in result["points"] if point["library"] == library]
             whole = _sizes([point for point in own if point["way"] == WHOLE])
             axes.plot(*whole, "*", color=colours[0], fillstyle=face, markersize=10, label=f"{library}, {WHOLE}")

@@ -98,6 +98,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--fasttext-threads", type=whole_numbers, default=rival.THREADS)
     arguments.add_argument("--cutoffs", type=whole_numbers, default=small.CUTOFFS, help="features that small keeps")
     arguments.add_argument("--scales", type=numbers, default=figure4.SCALES, help="λ′ of the part figure4")
+    arguments.add_argument("--decays", type=numbers, default=figure4.DECAYS, help="of the part figure4")
     arguments.add_argument("--figure-seeds", type=int, default=figure4.SEEDS)
     arguments.add_argument("--spread-seeds", type=int, default=threads.SEEDS, help="of the part threads")
     arguments.add_argument("--rounds", type=int, default=3, help="of the part threads")

@@ -14,7 +14,7 @@ __all__ = ["SETS", "measure"]
 
 CUTOFFS = (0, 20_000, 5_000, 1_000)  # features that stay; 0 for all
 # How many numbers become a byte; and whether of the vectors of nodes too, which Labelwood always does.
-PARTS: dict[str, dict[str, Any]] = {f"{part} numbers a byte": {"part": part} for part in (2, 4)}
+PARTS: dict[str, dict[str, Any]] = {f"{part} numbers a byte": {"part": part} for part in (2, 3, 4)}
 QUANTISED: dict[str, dict[str, Any]] = {
     "2 numbers a byte, output whole": {"dsub": 2, "qout": False},
     "2 numbers a byte": {"dsub": 2, "qout": True},

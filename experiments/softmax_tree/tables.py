@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from common.markdown import count, signed, table
 from corpora import NAMES
-from figure4 import HUFFMAN
+from figure4 import HUFFMAN, curves, way_of
 from rival import CHOSEN, THEIRS
 from small import WHOLE
 
 from labelwood.tradeoff.summary import lam_text
 
-PAPERS_CLAIM = ["the paper: Wiki-500K", "", "", "", "", "", "+40.6 %", "+6.5 %"]
+PAPERS_CLAIM = ["the paper: Wiki-500K", "", "", "", "", "", "", "+40.6 %", "+6.5 %"]
 Found = Mapping[str, Any]
 Runs = Sequence[Mapping[str, float]]
 
@@ -121,10 +121,8 @@ def figure4(found: Found) -> dict[str, str]:
     made = {f"figure4-{name}": _points(points) for name, points in found.items()}
     lines = []
     for name, points in found.items():
-        for epochs in dict.fromkeys(point["epochs"] for point in points):
-            own = [point for point in points if point["epochs"] == epochs]
-            lines.append([NAMES[name], str(epochs), *_best(own)])
-    header = ["", "epochs", "P@1, Huffman's tree", "depth@1", "best λ", "P@1", "change", "depth@1, change"]
+        lines += [[NAMES[name], *way, *_best(own)] for way, own in curves(points).items()]
+    header = ["", "epochs", "decay", "P@1, Huffman's tree", "depth@1", "best λ", "P@1", "change", "depth@1, change"]
     return {"figure4": table(header, [*lines, PAPERS_CLAIM]), **made}
 
 
@@ -146,7 +144,7 @@ def _points(points: Sequence[Mapping[str, Any]]) -> str:
         mean, tree = point["mean"], "Huffman" if point["variant"] == HUFFMAN else lam_text(point["lam"])
         lines.append(
             [
-                str(point["epochs"]),
+                *way_of(point),
                 tree,
                 *(" / ".join(f"{mean[f'{name}@{k}']:.2f}" for k in (1, 3, 5)) for name in ("P", "depth")),
                 f"{point['spread']['P@1']:.2f}",
@@ -157,6 +155,7 @@ def _points(points: Sequence[Mapping[str, Any]]) -> str:
     seeds = count(points[0]["seeds"], "seed")
     header = [
         "epochs",
+        "decay",
         "λ",
         "P@1 / 3 / 5",
         "depth@1 / 3 / 5",
