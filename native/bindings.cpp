@@ -241,6 +241,14 @@ class TreeModel {
     return found(X, exact(k, beam, transform, path_weight, unit_rows, true), slack);
   }
 
+  nb::tuple reached(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+                    int64_t beam, int transform, float path_weight, bool unit_rows, int32_t first, int n_threads) const {
+    const CsrView X = rows(indptr, indices, values, n_cols, 1);
+    const SearchOptions options = exact(1, beam, transform, path_weight, unit_rows, false);
+    Reached found = without_gil([&] { return labelwood::reached(model_, X, options, first, n_threads); });
+    return nb::make_tuple(to_numpy(std::move(found.row_ptr)), to_numpy(std::move(found.nodes)));
+  }
+
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, int n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
@@ -286,7 +294,7 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
                      const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
                      const nb::tuple& tree, int loss, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
                      float threshold, int64_t max_weights, int stored, uint64_t seed, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
-                     int32_t first_node, int32_t last_node, bool rows_with_labels, const Array<int64_t>& matched_indptr,
+                     const Array<int32_t>& nodes, bool rows_with_labels, const Array<int64_t>& matched_indptr,
                      const Array<int32_t>& matched_indices, int n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
@@ -295,13 +303,14 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
   const auto labels = nb::cast<Array<int32_t>>(tree[2]);
   const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
   if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
-  if (first_node < 0 || first_node > last_node || last_node > shape.n_nodes()) throw Error("the tree has no such nodes");
+  for (int32_t node : view(nodes))
+    if (node < 0 || node >= shape.n_nodes()) throw Error("the tree has no such node");
   if (feature_numbers.size() != 0 && static_cast<int64_t>(feature_numbers.size()) != n_cols) throw Error("there is not one number for each feature");
   CsrView matched;
   if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
-  if (matched_indptr.size() != 0 && matched.n_rows() != last_node - first_node) throw Error("there are not rows for each trained node");
+  if (matched_indptr.size() != 0 && matched.n_rows() != static_cast<int64_t>(nodes.size())) throw Error("there are not rows for each trained node");
   const TrainingOptions options{static_cast<Loss>(loss), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights,
-                                static_cast<simd::Stored>(stored), seed, view(feature_numbers), view(row_weights), first_node, last_node, rows_with_labels, matched};
+                                static_cast<simd::Stored>(stored), seed, view(feature_numbers), view(row_weights), view(nodes), rows_with_labels, matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
                         to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
@@ -683,7 +692,7 @@ NB_MODULE(_native, m) {
       .def(nb::init<>())
       .def_prop_ro("done", [](const Progress& p) { return p.done.load(); })
       .def_prop_ro("total", [](const Progress& p) { return p.total.load(); });
-  m.def("train_tree", train_tree, "The classifiers of all nodes of a tree, as the arrays of blocks.h.");
+  m.def("train_tree", train_tree, "The classifiers of some nodes of a tree, as the arrays of blocks.h.");
   nb::class_<TreeModel>(m, "TreeModel")
       .def(nb::init<const nb::tuple&, const nb::tuple&, int, int64_t, int64_t>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
@@ -691,6 +700,7 @@ NB_MODULE(_native, m) {
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
       .def("few_rows", &TreeModel::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
       .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
+      .def("reached", &TreeModel::reached, "Nodes that the beam of each row reaches: leaves, and those from one on.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   bind_softmax_trees(m);

@@ -111,12 +111,20 @@ class RowSearch : public BestFirst<RowSearch> {
   }
   SearchCounts counts;
 
+  // From now on nodes from `first` on, and leaves, are noted instead of being opened.
+  void stop_at(int32_t first) { stop_ = first; }
+  std::vector<int32_t> reached;
+
  private:
   friend BestFirst<RowSearch>;
 
   // Returns whether the answers changed.
   template <class Push>
   bool open(const Candidate& parent, Push push) {
+    if (parent.node >= stop_ || (stop_ < kNowhere && m_.tree.is_leaf(parent.node))) {
+      reached.push_back(parent.node);
+      return false;
+    }
     const int32_t n = m_.tree.n_siblings(parent.node);
     score_siblings(parent.node, n);
     if (m_.tree.is_leaf(parent.node)) {
@@ -190,19 +198,23 @@ class RowSearch : public BestFirst<RowSearch> {
     }
   }
 
+  static constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
+
   const SearchTree& m_;
   const SearchOptions& o_;
   const std::span<const uint8_t> open_nodes_;
+  int32_t stop_ = kNowhere;
   Query& query_;
   std::vector<Space::Line>& lines_;
   std::span<float> sums_;  // of the siblings at hand
   std::vector<float>& highest_;
 };
 
+constexpr int64_t kRowsAtOnce = 64;
+
 // Calls visit(row, search) after each row's search; returns what was looked at.
 template <class Visit>
 SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, Visit visit) {
-  constexpr int64_t kRowsAtOnce = 64;
   SearchCounts counts;
   std::mutex adding;
   const std::vector<uint8_t> open_nodes = nodes_with(model.tree, options.allowed);
@@ -226,6 +238,27 @@ Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& o
   counts = each_row(model, X, options, n_threads, [&](int64_t row, RowSearch& found) { out.put(row, found.best()); });
   for (size_t i = 0; i < out.ids.size(); ++i)
     if (out.ids[i] >= 0) out.scores[i] = std::exp(out.scores[i]);
+  return out;
+}
+
+Reached reached(const SearchTree& model, const CsrView& X, const SearchOptions& options, int32_t first, int n_threads) {
+  std::vector<std::vector<int32_t>> of_row(X.n_rows());
+  parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
+    thread_local Space space;
+    RowSearch row_search(model, options, {}, space);
+    row_search.stop_at(first);
+    for (int64_t row = begin; row < end; ++row) {
+      row_search.run(X.row(row), X.row_values(row));
+      std::sort(row_search.reached.begin(), row_search.reached.end());
+      of_row[row] = row_search.reached;
+      row_search.reached.clear();
+    }
+  });
+  Reached out;
+  for (const std::vector<int32_t>& nodes : of_row) {
+    out.nodes.insert(out.nodes.end(), nodes.begin(), nodes.end());
+    out.row_ptr.push_back(std::ssize(out.nodes));
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "answers.h"
 #include "blocks.h"
@@ -50,6 +51,13 @@ Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& o
 
 // Seconds that each row's search takes, one after another on the calling thread.
 Buffer<double> seconds(const SearchTree& model, const CsrView& X, const SearchOptions& options);
+
+// Nodes that the beam reaches, ascending in each row: those from `first` on, and leaves before; none of them is opened.
+struct Reached {
+  std::vector<int64_t> row_ptr{0};
+  std::vector<int32_t> nodes;
+};
+Reached reached(const SearchTree& model, const CsrView& X, const SearchOptions& options, int32_t first, int n_threads);
 
 // For each row the largest slack that leaves its answers as they are; infinite where any does.
 Buffer<float> slacks(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads);

@@ -63,10 +63,11 @@ class Gatherer {
            const TrainingOptions& options, std::span<const int32_t> stored)
       : X_(X), members_(members), tree_(tree), below_(below), options_(options), stored_(stored), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
 
-  const NodeProblem& gather(int32_t node) {
+  // `sent` are the rows that a matcher sends to the node.
+  const NodeProblem& gather(int32_t node, std::span<const int32_t> sent) {
     NodeProblem& p = problem_;
     p.clear();
-    collect_rows(node);
+    collect_rows(node, sent);
     number_rows();
     collect_positives(node, p);
     number_features(p);
@@ -83,7 +84,7 @@ class Gatherer {
     for (int32_t label : below_.of(tree_.child_ptr[node] + sibling)) visit(label);
   }
 
-  void collect_rows(int32_t node) {
+  void collect_rows(int32_t node, std::span<const int32_t> sent) {
     rows_.clear();
     const auto add = [&](int32_t row) {
       if (row_number_[row] < 0) row_number_[row] = 0, rows_.push_back(row);
@@ -91,8 +92,7 @@ class Gatherer {
     if (options_.rows_with_labels)
       for (int32_t label : below_.of(node))
         for (int32_t row : members_.row(label)) add(row);
-    if (!options_.matched.indptr.empty())
-      for (int32_t row : options_.matched.row(node - options_.first_node)) add(row);
+    for (int32_t row : sent) add(row);
     std::sort(rows_.begin(), rows_.end());
     Random random(options_.seed, static_cast<uint64_t>(node));
     for (size_t i = rows_.size(); i > 1; --i) std::swap(rows_[i - 1], rows_[random.below(i)]);
@@ -307,7 +307,7 @@ class Trainer {
     const int64_t total = std::accumulate(work_.begin(), work_.end(), int64_t{0});
     progress_.total += total;
     int32_t n_large = 0;
-    while (n_threads_ > 1 && n_large < n_nodes() && work(largest[n_large]) * 4 * n_threads_ > total) ++n_large;
+    while (n_threads_ > 1 && n_large < n_nodes() && work_[largest[n_large]] * 4 * n_threads_ > total) ++n_large;
     for (int32_t i = 0; i < n_large; ++i) solve(largest[i], 0, n_threads_);
     parallel_for(n_nodes() - n_large, 1, n_threads_,
                  [&](int64_t i, int64_t, int worker) { solve(largest[n_large + i], worker, 1); });
@@ -315,27 +315,30 @@ class Trainer {
   }
 
  private:
-  int32_t n_nodes() const { return options_.last_node - options_.first_node; }
-  int64_t work(int32_t node) const { return work_[node - options_.first_node]; }
+  int32_t n_nodes() const { return static_cast<int32_t>(options_.nodes.size()); }
+  std::span<const int32_t> sent_to(int32_t i) const {
+    return options_.matched.indptr.empty() ? std::span<const int32_t>() : options_.matched.row(i);
+  }
 
-  // The nodes, those with the most work first.
+  // The places of the nodes to be trained, those with the most work first.
   std::vector<int32_t> by_work() {
     for (int32_t i = 0; i < n_nodes(); ++i) {
-      const int32_t node = options_.first_node + i;
-      int64_t rows = options_.matched.indptr.empty() ? 0 : static_cast<int64_t>(options_.matched.row(i).size());
+      const int32_t node = options_.nodes[i];
+      int64_t rows = static_cast<int64_t>(sent_to(i).size());
       for (int32_t label : below_.of(node)) rows += static_cast<int64_t>(members_.row(label).size());
       work_[i] = rows * ((tree_.n_siblings(node) + kLanes - 1) / kLanes);
     }
-    std::vector<int32_t> nodes(n_nodes());
-    std::iota(nodes.begin(), nodes.end(), options_.first_node);
-    std::stable_sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return work(a) > work(b); });
-    return nodes;
+    std::vector<int32_t> places(n_nodes());
+    std::iota(places.begin(), places.end(), 0);
+    std::stable_sort(places.begin(), places.end(), [&](int32_t a, int32_t b) { return work_[a] > work_[b]; });
+    return places;
   }
 
-  void solve(int32_t node, int worker, int inner_threads) {
+  void solve(int32_t place, int worker, int inner_threads) {
+    const int32_t node = options_.nodes[place];
     if (!gatherers_[worker])
       gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_, stored_);
-    const NodeProblem& p = gatherers_[worker]->gather(node);
+    const NodeProblem& p = gatherers_[worker]->gather(node, sent_to(place));
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
     const uint64_t node_seed = Random(options_.seed, static_cast<uint64_t>(node)).next();
@@ -343,9 +346,9 @@ class Trainer {
       const auto siblings = std::span(order).subspan(g * kLanes, std::min<size_t>(kLanes, order.size() - g * kLanes));
       GroupSolver& solver = solvers_[inner_threads > 1 ? inner : worker];
       groups[g] = solver.solve(p, siblings, options_, Random(node_seed, static_cast<uint64_t>(g)).next());
-      progress_.done += work(node) / static_cast<int64_t>(groups.size());
+      progress_.done += work_[place] / static_cast<int64_t>(groups.size());
     });
-    results_[node - options_.first_node] = assembled(p, order, groups);
+    results_[place] = assembled(p, order, groups);
   }
 
   Blocks packed() {

@@ -26,9 +26,9 @@ struct TrainingOptions {
   std::span<const float> row_weights;  // how much each row's loss weighs; empty: all the same
   // Which nodes are trained, and on which rows: those that have a label below the node, those that a matcher sends
   // there, or both.
-  int32_t first_node = 0, last_node = 0;
+  std::span<const int32_t> nodes;
   bool rows_with_labels = true;
-  CsrView matched;  // trained nodes × rows; without nodes: none
+  CsrView matched;  // trained nodes × rows; empty: none
 };
 
 // How far a training is; may be read while it runs.

@@ -1,6 +1,7 @@
 #include "training.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "check.h"
@@ -51,7 +52,9 @@ struct Trained {
     Progress progress;
     TrainingOptions options;
     options.loss = loss;
-    options.last_node = shape.n_nodes();
+    std::vector<int32_t> nodes(shape.n_nodes());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    options.nodes = nodes;
     blocks = train(X.view(), members.view(), shape, options, n_threads, progress);
     search.tree = shape;
     search.blocks = blocks.view(X.n_cols);

@@ -1,7 +1,8 @@
-"""Trains the classifiers of a tree, all at once or level by level."""
+"""Trains the classifiers of a tree: all or some, at once or level by level."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.base import Limits
 from labelwood.inputs import Floats, Sparse
+from labelwood.search.blocks import Blocks, placed
 from labelwood.search.tree import STORED, TrainedTree
 from labelwood.trees.tree import LabelTree
 
@@ -46,44 +47,58 @@ class Training:
 
     def run(self, tree: LabelTree, progress: Any) -> TrainedTree:
         """Trains all classifiers of a tree."""
+        return self._trained(tree, np.arange(tree.n_nodes, dtype=np.int32), progress)
+
+    def matcher(self, tree: LabelTree, progress: Any) -> TrainedTree:
+        """Trains those that lead to the leaves, none of the labels in them: enough to see which leaves rows reach."""
+        return self._trained(tree, np.flatnonzero(np.diff(tree.child_ptr)).astype(np.int32), progress)
+
+    def ranker(self, matcher: TrainedTree, tree: LabelTree, progress: Any) -> TrainedTree:
+        """A matcher with classifiers for the labels in the leaves; `tree` may hold other labels there than its own."""
+        leaves = tree.leaves.astype(np.int32)
+        sent = NO_ROWS if self.negatives == "tree" else self._rows_sent_to(matcher, leaves, None)
+        labels = self._nodes(tree, leaves, sent, progress)
+        return self._joined(tree, [(np.arange(tree.n_nodes), matcher.blocks), (leaves, labels)])
+
+    def _trained(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Any) -> TrainedTree:
         if self.negatives == "tree":
-            return TrainedTree.joined(
-                tree, [self.nodes(tree, 0, tree.n_nodes, NO_ROWS, progress)], self.precision, self.feature_numbers
-            )
-        return self._level_by_level(tree, progress)
+            return self._joined(tree, [(nodes, self._nodes(tree, nodes, NO_ROWS, progress))])
+        return self._level_by_level(tree, nodes, progress)
 
-    def _level_by_level(self, tree: LabelTree, progress: Any) -> TrainedTree:
+    def _level_by_level(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Any) -> TrainedTree:
         """A node's negatives are the rows that the classifiers above it, trained before, send there."""
-        blocks = [self.nodes(tree, 0, 1, NO_ROWS, progress)]
-        begin, end = 0, 1
-        while end < tree.n_nodes:
-            above = TrainedTree.joined(
-                _with_children_as_labels(tree, begin, end), blocks, self.precision, self.feature_numbers
-            )
-            begin, end = end, int(tree.child_ptr[end])
-            matched = self._rows_sent_to(above, end - begin)
-            blocks.append(self.nodes(tree, begin, end, matched, progress))
-        return TrainedTree.joined(tree, blocks, self.precision, self.feature_numbers)
+        parts: list[tuple[NDArray[Any], Blocks]] = []
+        for depth in range(int(tree.depths.max()) + 1):
+            level = nodes[tree.depths[nodes] == depth]
+            if not len(level):
+                break
+            sent = NO_ROWS
+            if depth:
+                first = int(np.searchsorted(tree.depths, depth))
+                sent = self._rows_sent_to(self._joined(tree, parts), level, first)
+            parts.append((level, self._nodes(tree, level, sent, progress)))
+        return self._joined(tree, parts)
 
-    def _rows_sent_to(self, above: TrainedTree, n_nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        limits = Limits.of(above.tree.n_labels, include=np.arange(n_nodes))
-        top, _ = above.topk(
-            self.rows, min(self.beam, n_nodes), beam=self.beam, link=self.link, limits=limits, n_threads=self.n_threads
-        )
-        by_node = sparse.csc_array(top.to_scipy(above.tree.n_labels))[:, :n_nodes]
+    def _joined(self, tree: LabelTree, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> TrainedTree:
+        return TrainedTree(tree, placed(tree.n_nodes, parts), self.precision, self.feature_numbers)
+
+    def _rows_sent_to(
+        self, above: TrainedTree, nodes: NDArray[np.int32], first: int | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        reached = above.reached(self.rows, beam=self.beam, link=self.link, n_threads=self.n_threads, first=first)
+        by_node = sparse.csc_array(reached.to_scipy())[:, nodes]
         return by_node.indptr.astype(np.int64), by_node.indices.astype(np.int32)
 
-    def nodes(
+    def _nodes(
         self,
         tree: LabelTree,
-        begin: int,
-        end: int,
-        matched: tuple[NDArray[np.int64], NDArray[np.int32]],
+        nodes: NDArray[np.int32],
+        sent: tuple[NDArray[np.int64], NDArray[np.int32]],
         progress: Any,
-    ) -> tuple[NDArray[Any], ...]:
-        """The blocks of the nodes from `begin` up to `end`."""
-        with_labels = self.negatives != "beam" or begin == 0
-        blocks: tuple[NDArray[Any], ...] = _native.train_tree(
+    ) -> Blocks:
+        """The blocks of some nodes, also trained on the rows `sent` to each."""
+        with_labels = self.negatives != "beam" or sent is NO_ROWS
+        blocks: Blocks = _native.train_tree(
             *self.rows,
             *self.members,
             self.rows.n_rows,
@@ -100,10 +115,9 @@ class Training:
             self.seed,
             self.feature_numbers,
             self.row_weights,
-            begin,
-            end,
+            nodes,
             with_labels,
-            *matched,
+            *sent,
             self.n_threads,
             progress,
         )
@@ -122,22 +136,3 @@ def numbers_by_frequency(rows: Sparse) -> NDArray[np.int32]:
     numbers = np.empty(rows.n_cols, np.int32)
     numbers[np.argsort(-counts, kind="stable")] = np.arange(rows.n_cols, dtype=np.int32)
     return numbers
-
-
-def _with_children_as_labels(tree: LabelTree, begin: int, end: int) -> LabelTree:
-    """The tree down to the level of the nodes from `begin` to `end`, whose children stand for labels.
-
-    The first labels are those children. Leaves, at this level or above, keep as many labels as they have; these come
-    after them and mean nothing.
-    """
-    child_ptr = np.minimum(tree.child_ptr[: end + 1], end).astype(np.int32)
-    n_children = int(tree.child_ptr[end]) - end
-    sizes = np.diff(tree.label_ptr[: end + 1])
-    own = np.diff(tree.child_ptr[: end + 1])
-    own[:begin] = 0  # inner nodes above keep their children
-    label_ptr = np.concatenate([[0], np.cumsum(sizes + own)]).astype(np.int64)
-    is_child = np.repeat(own > 0, sizes + own)
-    labels = np.empty(len(is_child), np.int32)
-    labels[is_child] = np.arange(n_children)
-    labels[~is_child] = np.arange(n_children, len(is_child))
-    return LabelTree(child_ptr, label_ptr, labels, len(is_child), verify=False)

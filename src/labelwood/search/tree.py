@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ from labelwood._native import Rows
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse
+from labelwood.search.blocks import DTYPES, Blocks
 from labelwood.trees.tree import LabelTree
 
 Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
@@ -22,24 +23,8 @@ Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
 STORED: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
-_TREE = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
-# The arrays of native/blocks.h, in the order native code takes them.
-_BLOCKS = {
-    "sibling_ptr": np.int64,
-    "segment_ptr": np.int32,
-    "top_bits": np.uint64,
-    "top_ranks": np.uint32,
-    "word_ptr": np.int64,
-    "word_bits": np.uint64,
-    "word_ranks": np.uint32,
-    "row_ptr": np.int64,
-    "row_starts": np.uint32,
-    "byte_ptr": np.int64,
-    "bytes": np.uint8,
-    "biases": np.float32,
-    "scales": np.float32,
-    "feature_numbers": np.int32,
-}
+_TREE: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
+_ARRAYS = {**_TREE, **DTYPES, "feature_numbers": np.int32}
 
 
 class Looks(NamedTuple):
@@ -62,31 +47,22 @@ class TrainedTree:
         4
     """
 
-    def __init__(self, tree: LabelTree, blocks: tuple[NDArray[Any], ...], precision: str, n_features: int) -> None:
+    def __init__(self, tree: LabelTree, blocks: Blocks, precision: str, feature_numbers: NDArray[np.int32]) -> None:
         self.tree = tree
         self.blocks = blocks
         self.precision = precision
-        self.n_features = n_features
+        self.feature_numbers = feature_numbers  # what each feature is called in the blocks
 
-    @classmethod
-    def joined(
-        cls,
-        tree: LabelTree,
-        parts: Sequence[tuple[NDArray[Any], ...]],
-        precision: str,
-        feature_numbers: NDArray[np.int32],
-    ) -> TrainedTree:
-        """A tree from the blocks of its nodes, first to last, as native training returns them part by part."""
-        blocks: list[NDArray[Any]] = []
-        for place, name in enumerate(name for name in _BLOCKS if name != "feature_numbers"):
-            arrays = [part[place] for part in parts]
-            blocks.append(_joined_pointers(arrays) if name.endswith("_ptr") else np.concatenate(arrays))
-        return cls(tree, (*blocks, feature_numbers), precision, len(feature_numbers))
+    @property
+    def n_features(self) -> int:
+        """Number of features of the rows."""
+        return len(self.feature_numbers)
 
     @cached_property
     def _native(self) -> Any:
         shape = tuple(self.tree.arrays().values())
-        return _native.TreeModel(shape, self.blocks, STORED[self.precision], self.n_features, self.tree.n_labels)
+        blocks = (*self.blocks, self.feature_numbers)
+        return _native.TreeModel(shape, blocks, STORED[self.precision], self.n_features, self.tree.n_labels)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -127,6 +103,17 @@ class TrainedTree:
             found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *options)
         return None if found is None else TopK(*found)
 
+    def reached(
+        self, rows: Sparse, *, beam: int, link: str, n_threads: int, path_weight: float = 1.0, first: int | None = None
+    ) -> Sparse:
+        """The leaves that the beam of each row reaches, as rows × nodes; with `first`, also nodes from there on.
+
+        Of the nodes that are reached none is opened, so that they need no classifiers.
+        """
+        how = (beam, LINKS[link], path_weight, False, self.tree.n_nodes if first is None else first, n_threads)
+        indptr, nodes = self._native.reached(*rows, *how)
+        return Sparse(indptr, nodes, np.ones(len(nodes), np.float32), self.tree.n_nodes)
+
     def slacks(
         self, rows: Sparse, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, n_threads: int
     ) -> Floats:
@@ -161,37 +148,35 @@ class TrainedTree:
                    [-0.7,  0.7]], dtype=float32)
         """
         numbers, siblings, values = self._native.block(node)
-        blocks = dict(zip(_BLOCKS, self.blocks, strict=True))
-        features = np.argsort(blocks["feature_numbers"])[numbers]
+        blocks = dict(zip(DTYPES, self.blocks, strict=True))
+        features = np.argsort(self.feature_numbers)[numbers]
         first, last = blocks["sibling_ptr"][node : node + 2]
         shape = (self.n_features, int(last - first))
         return sparse.csr_array((values, (features, siblings)), shape=shape), blocks["biases"][first:last]
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """All arrays by name, for the store."""
-        return {**self.tree.arrays(), **dict(zip(_BLOCKS, self.blocks, strict=True))}
+        return {
+            **self.tree.arrays(),
+            **dict(zip(DTYPES, self.blocks, strict=True)),
+            "feature_numbers": self.feature_numbers,
+        }
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], precision: str, n_features: int, n_labels: int, *, verify: bool
     ) -> TrainedTree:
         """The reverse of `arrays`; with `verify`, every index is checked that native code relies on."""
-        types: dict[str, Any] = {**_TREE, **_BLOCKS}
-        for name, dtype in types.items():
+        for name, dtype in _ARRAYS.items():
             if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
                 raise ModelError(f"the tree's array {name!r} is missing or of another type: save the model again")
+        if len(arrays["feature_numbers"]) != n_features:
+            raise ModelError(f"the tree has not one number for each of its {n_features} features: save the model again")
         try:
             tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
-            trained = cls(tree, tuple(arrays[name] for name in _BLOCKS), precision, n_features)
+            trained = cls(tree, tuple(arrays[name] for name in DTYPES), precision, arrays["feature_numbers"])
             if verify:
                 trained._native.check()
         except LabelwoodError as e:
             raise ModelError(str(e)) from None
         return trained
-
-
-def _joined_pointers(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays that each begin with 0 and end with a count, one after the other as one such array."""
-    starts = np.cumsum([0, *(array[-1] for array in arrays)])
-    tails = [array[1:] + start for array, start in zip(arrays, starts[:-1], strict=True)]
-    return np.concatenate([arrays[0][:1], *tails]).astype(arrays[0].dtype)
