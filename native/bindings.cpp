@@ -18,6 +18,7 @@
 #include "error.h"
 #include "marked_lines.h"
 #include "metrics.h"
+#include "overlap.h"
 #include "parallel.h"
 #include "python.h"
 #include "search.h"
@@ -161,10 +162,11 @@ bool read_integers(nb::handle array, std::vector<int32_t>& out) {
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
  public:
-  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels)
+  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels, bool mean_of_copies)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
+    model_.mean_of_copies = mean_of_copies && model_.with_copies;
     model_.blocks = {.n_features = n_features,
                      .stored = static_cast<simd::Stored>(stored),
                      .sibling_ptr = part<int64_t>(blocks, 0),
@@ -317,6 +319,20 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
                         to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)), to_numpy(std::move(b.row_starts)),
                         to_numpy(std::move(b.byte_ptr)), to_numpy(std::move(b.bytes)), to_numpy(std::move(b.biases)),
                         to_numpy(std::move(b.scales)));
+}
+
+// The leaves of each label: counted, most rows first, up to `copies` of them; or with a cap, fitted.
+nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, const Array<int64_t>& reached_indptr,
+                       const Array<int32_t>& reached_indices, int64_t n_leaves, const Array<int64_t>& own_indptr,
+                       const Array<int32_t>& own_indices, int64_t copies, int64_t cap, int n_threads) {
+  const CsrView reached = pattern_view(reached_indptr, reached_indices, n_leaves), own = pattern_view(own_indptr, own_indices, n_leaves);
+  const CsrView members = pattern_view(member_indptr, member_indices, reached.n_rows());
+  if (own.n_rows() != members.n_rows()) throw Error("there are not leaves for each label");
+  if (cap > 0 && cap < (own.n_rows() + n_leaves - 1) / n_leaves) throw Error("the leaves have no room for all labels");
+  Places found = without_gil([&] {
+    return cap > 0 ? fitted(counted(members, reached, own, 0, n_threads), own, copies, cap) : counted(members, reached, own, copies, n_threads);
+  });
+  return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)), to_numpy(std::move(found.counts)));
 }
 
 nb::tuple mean_answers(const nb::list& answers, int64_t k, int n_threads) {
@@ -694,7 +710,7 @@ NB_MODULE(_native, m) {
       .def_prop_ro("total", [](const Progress& p) { return p.total.load(); });
   m.def("train_tree", train_tree, "The classifiers of some nodes of a tree, as the arrays of blocks.h.");
   nb::class_<TreeModel>(m, "TreeModel")
-      .def(nb::init<const nb::tuple&, const nb::tuple&, int, int64_t, int64_t>())
+      .def(nb::init<const nb::tuple&, const nb::tuple&, int, int64_t, int64_t, bool>())
       .def("check", &TreeModel::check, "Raises unless the arrays are sound.")
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
@@ -704,6 +720,7 @@ NB_MODULE(_native, m) {
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   bind_softmax_trees(m);
+  m.def("label_places", label_places, "The leaves that the rows of each label reach, and how many rows reach each.");
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");

@@ -89,15 +89,18 @@ struct Space {
   OpeningSpace opening;
 };
 
-OpeningOrder order_of(const SearchOptions& o) {
-  return {o.k, o.beam, o.best_first, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, o.slack};
+// A mean may be lower than each score that is left, so nothing can end its search early.
+bool best_first(const SearchTree& model, const SearchOptions& o) { return o.best_first && !model.mean_of_copies; }
+
+OpeningOrder order_of(const SearchTree& model, const SearchOptions& o) {
+  return {o.k, o.beam, best_first(model, o), o.min_score > 0 ? std::log(o.min_score) : -kInfinity, o.slack};
 }
 
 // One row's search, and the next's.
 class RowSearch : public BestFirst<RowSearch> {
  public:
   RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
-      : BestFirst(order_of(options), space.opening),
+      : BestFirst(order_of(model, options), space.opening),
         m_(model),
         o_(options),
         open_nodes_(open_nodes),
@@ -107,7 +110,9 @@ class RowSearch : public BestFirst<RowSearch> {
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
+    copies_.clear();
     open_nodes();
+    offer_means();
   }
   SearchCounts counts;
 
@@ -141,6 +146,12 @@ class RowSearch : public BestFirst<RowSearch> {
   // Returns whether any became an answer.
   bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
+    if (m_.mean_of_copies) {
+      for (size_t i = 0; i < sums_.size(); ++i)
+        if (o_.allowed.empty() || o_.allowed[labels[i]])
+          copies_.push_back({leaf.score + log_transformed(sums_[i], o_.transform), labels[i]});
+      return false;
+    }
     const float needed = o_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(o_.k, leaf, 1.0f)) : bar();
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
@@ -150,9 +161,20 @@ class RowSearch : public BestFirst<RowSearch> {
     return taken;
   }
 
+  void offer_means() {
+    std::sort(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) { return a.id != b.id ? a.id < b.id : a.score > b.score; });
+    for (auto copy = copies_.begin(); copy != copies_.end();) {
+      const auto first = copy;
+      double sum = 0;
+      for (; copy != copies_.end() && copy->id == first->id; ++copy) sum += std::exp(static_cast<double>(copy->score));
+      const float score = static_cast<float>(std::log(sum / static_cast<double>(copy - first)));
+      if (score >= order_.floor) best_.offer(score, first->id);
+    }
+  }
+
   template <class Push>
   void push_children(const Candidate& parent, Push push) {
-    float needed = o_.best_first ? bar() : -kInfinity;  // level by level is plain
+    float needed = order_.best_first ? bar() : -kInfinity;  // level by level is plain
     if (o_.beam > 0 && open_nodes_.empty()) needed = std::max(needed, score_of(o_.beam, parent, o_.path_weight));
     each_above(needed, parent, o_.path_weight, [&](int32_t i, float score) {
       const int32_t child = m_.tree.child_ptr[parent.node] + i;
@@ -207,6 +229,7 @@ class RowSearch : public BestFirst<RowSearch> {
   Query& query_;
   std::vector<Space::Line>& lines_;
   std::span<float> sums_;  // of the siblings at hand
+  std::vector<Scored<float>> copies_;  // of labels in all leaves, where means count
   std::vector<float>& highest_;
 };
 

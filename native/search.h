@@ -18,7 +18,7 @@ struct SearchOptions {
   int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
   Transform transform = Transform::kL3Hinge;
   float path_weight = 1;   // how much scores on the way to a leaf count beside the label's own
-  bool best_first = true;  // else level by level; the answers are the same
+  bool best_first = true;  // else level by level; the answers are the same. Means of copies are always found so
   float min_score = 0;     // labels that score less are no answers
   bool unit_rows = false;  // whether rows are brought to unit length first
   std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
@@ -28,7 +28,8 @@ struct SearchOptions {
 struct SearchTree {
   TreeView tree;
   BlocksView blocks;
-  bool with_copies = false;  // whether some label lies in several leaves; the best of its scores counts
+  bool with_copies = false;  // whether some label lies in several leaves
+  bool mean_of_copies = false;  // whether the mean of its scores in the leaves that are opened counts, or else the best
 };
 
 // What was looked at, summed over rows.

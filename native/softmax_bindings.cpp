@@ -101,6 +101,7 @@ class SoftmaxTree {
       model_.tree = tree_->value();
       first_vectors_ = VectorsOfNodes(model_.tree).first;
       model_.first_vectors = first_vectors_;
+      model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
       n_vectors = first_vectors_.back();
     }
     if (model_.vectors.n != n_vectors || model_.vectors.width != model_.embeddings.width)

@@ -74,7 +74,10 @@ class TreeSearch : public BestFirst<TreeSearch> {
   bool meet(const Candidate& node, Push push) {
     const float needed = order_.best_first ? bar() : order_.floor;
     if (node.score < needed || !(open_nodes_.empty() || open_nodes_[node.node])) return false;
-    if (m_.tree.is_leaf(node.node)) return best_.offer(node.score, m_.tree.labels[m_.tree.label_ptr[node.node]]);
+    if (m_.tree.is_leaf(node.node)) {
+      const int32_t label = m_.tree.labels[m_.tree.label_ptr[node.node]];
+      return m_.with_copies ? best_.offer_again(node.score, label) : best_.offer(node.score, label);
+    }
     m_.vectors.prefetch(m_.first_vectors[node.node]);
     push(node);
     return false;

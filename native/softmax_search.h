@@ -17,6 +17,7 @@ struct SoftmaxModel {
   StoredRows vectors;     // of the tree's nodes, as VectorsOfNodes has them; without a tree, of labels
   TreeView tree;          // without nodes: a sigmoid for every label
   std::span<const int32_t> first_vectors;  // of the tree's nodes
+  bool with_copies = false;  // whether some label has several leaves; the best of its scores counts
 };
 
 struct SoftmaxSearchOptions {

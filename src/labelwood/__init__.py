@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labelwood.labels import LabelIndex
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
+    from labelwood.models.disentangling import disentangle
     from labelwood.models.one_vs_rest import OneVsRest
     from labelwood.models.softmax_tree import SoftmaxTreeClassifier
     from labelwood.models.text import TextClassifier
@@ -42,6 +43,7 @@ _HOME = {
     "JoinedVectorizer": "labelwood.features",
     "TextVectorizer": "labelwood.features",
     "TopK": "labelwood.base",
+    "disentangle": "labelwood.models.disentangling",
     "load": "labelwood.models",
     "preset": "labelwood.models.tree",
     "read": "labelwood.data.read",
@@ -65,6 +67,7 @@ __all__ = [
     "TopK",
     "TreeClassifier",
     "data",
+    "disentangle",
     "labels",
     "load",
     "metrics",

@@ -29,7 +29,7 @@ def random_nested(rng, labels, depth=0):
     return [random_nested(rng, part, depth + 1) for part in np.split(labels, np.unique(cuts))]
 
 
-def training(rows, members, threshold, seed, *, negatives="tree", beam=10, precision="float32"):
+def training(rows, members, threshold, seed, *, negatives="tree", beam=10, precision="float32", merge="max"):
     return Training(
         rows=rows,
         feature_numbers=numbers_by_frequency(rows),
@@ -48,6 +48,7 @@ def training(rows, members, threshold, seed, *, negatives="tree", beam=10, preci
         negatives=negatives,
         beam=beam,
         link="l3-hinge",
+        merge=merge,
         n_threads=2,
     )
 
@@ -98,8 +99,8 @@ def test_best_first_finds_what_level_by_level_finds_and_looks_at_no_more(seed, c
     assert first_looks.nodes <= level_looks.nodes
 
 
-def brute_force(model, rows, path_weight=1.0):
-    """Every label's score by the product of linked scores along its path, in float64."""
+def brute_force(model, rows, path_weight=1.0, only=None):
+    """Every label's score by the product of linked scores along its path, in float64; in all leaves or in one."""
     X = rows.to_scipy().astype(np.float64)
     tree = model.tree
     scores = np.full((rows.n_rows, tree.n_labels), -np.inf)
@@ -108,6 +109,8 @@ def brute_force(model, rows, path_weight=1.0):
         weights, biases = model.block(node)
         linked = -(np.maximum(0, 1 - (X @ weights.astype(np.float64) + biases)) ** 3)
         if tree.child_ptr[node] == tree.child_ptr[node + 1]:
+            if only not in (None, node):
+                continue
             labels = tree.labels[tree.label_ptr[node] : tree.label_ptr[node + 1]]
             scores[:, labels] = np.maximum(scores[:, labels], of_node[node][:, None] + linked)
         else:
@@ -140,6 +143,39 @@ def test_a_label_in_several_leaves_is_one_answer_with_the_best_of_its_scores(see
     if beam is None:
         exact = brute_force(model, rows)
         np.testing.assert_allclose(first.scores, np.sort(exact, axis=1)[:, ::-1][:, :10], rtol=2e-4, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.booleans(), st.sampled_from([1, 2, 4, None]))
+def test_the_mean_of_a_label_is_over_the_leaves_that_the_beam_reaches(seed, coarse, beam):
+    best, rows = trained(seed, coarse=coarse, copies=20)
+    model = TrainedTree(best.tree, best.blocks, best.precision, best.feature_numbers, merge="mean")
+    top, _ = answers(model, rows, 10, beam)
+    expected = mean_by_brute_force(model, rows, beam)
+    np.testing.assert_allclose(top.scores, np.sort(expected, axis=1)[:, ::-1][:, :10], rtol=2e-4, atol=1e-6)
+    found = top.ids >= 0
+    np.testing.assert_allclose(
+        np.where(found, np.take_along_axis(expected, np.maximum(top.ids, 0), axis=1), 0),
+        np.where(found, top.scores, 0),
+        rtol=2e-4,
+        atol=1e-6,
+    )
+    again, _ = answers(model, rows, 10, beam, limits=Limits.of(30, exclude=[3, 4]))
+    assert not np.isin(again.ids, [3, 4]).any()
+
+
+def mean_by_brute_force(model, rows, beam):
+    """Every label's mean over the leaves that its row reaches; without any, minus infinity."""
+    tree = model.tree
+    reached = model.reached(rows, beam=beam or 0, link="l3-hinge", n_threads=1).to_scipy().toarray() > 0
+    sums, times = np.zeros((rows.n_rows, tree.n_labels)), np.zeros((rows.n_rows, tree.n_labels))
+    for leaf in tree.leaves:
+        labels = tree.labels[tree.label_ptr[leaf] : tree.label_ptr[leaf + 1]]
+        alone = np.zeros((rows.n_rows, tree.n_labels))
+        alone[:, labels] = brute_force(model, rows, only=leaf)[:, labels]
+        sums += alone * reached[:, [leaf]]
+        times[:, labels] += reached[:, [leaf]]
+    return np.where(times > 0, sums / np.maximum(times, 1), -np.inf)
 
 
 @settings(max_examples=50, deadline=None)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelwood import _native
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
+from labelwood.inputs import Floats, Sparse, check_k, from_dense, from_scipy, thread_count, unit_rows
 from labelwood.labels.representations import members_of
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
@@ -46,7 +46,7 @@ class SoftmaxTreeClassifier(Model):
         tree: How labels are arranged: by frequency alone ("huffman"), by likeness and frequency ("interpolated", with
             `lam`), by likeness alone ("balanced"), at random, as a `LabelTree` that is given, or as a function makes
             it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse. Leaves of more
-            than one label are split.
+            than one label are split. Of a label in several leaves each is learned, and the likeliest counts.
         lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
         loss: "softmax" along the tree, or "one-vs-rest": a sigmoid for every label and no tree, whose training and
             prediction take time for each label of the catalogue.
@@ -130,16 +130,17 @@ class SoftmaxTreeClassifier(Model):
         threads = thread_count(self.n_threads)
         tree = None if self.loss == "one-vs-rest" else self._label_tree(rows, Y, threads)
         n_vectors = Y.n_cols if tree is None else int(np.maximum(np.diff(tree.child_ptr) - 1, 0).sum())
+        learned, targets = (None, Y) if tree is None else _with_own_labels(tree, Y)
         embeddings = self._first_embeddings(rows)
         vectors = np.zeros((n_vectors, embeddings.shape[1]), np.float32)
         progress = _native.Progress()
         with shown(progress, "training", enabled=self.verbose):
             _native.train_softmax(
                 *rows,
-                Y.indptr,
-                Y.indices,
-                Y.n_cols,
-                None if tree is None else tuple(tree.arrays().values()),
+                targets.indptr,
+                targets.indices,
+                targets.n_cols,
+                None if learned is None else tuple(learned.arrays().values()),
                 self.epochs,
                 self.learning_rate,
                 self.targets == "all",
@@ -197,10 +198,10 @@ class SoftmaxTreeClassifier(Model):
         if self.tree == "huffman":
             return _huffman(Y)
         if isinstance(self.tree, LabelTree) or self.tree == "given":
-            return _single(given_tree(self.tree, Y.n_cols))
+            return with_single_leaves(given_tree(self.tree, Y.n_cols))
         vectors = cluster_vectors(unit_rows(_by_rarity(rows)), members_of(Y), threads)
         if callable(self.tree):
-            return _single(given_tree(self.tree(vectors, Y.to_scipy(), self.seed), Y.n_cols))
+            return with_single_leaves(given_tree(self.tree(vectors, Y.to_scipy(), self.seed), Y.n_cols))
         shared: dict[str, Any] = {"arity": 2, "max_leaf": 1, "seed": self.seed, "n_threads": threads}
         if self.tree == "interpolated":
             return interpolated(vectors, Y.to_scipy(), lam=self.lam, **shared)
@@ -317,10 +318,13 @@ class SoftmaxTreeClassifier(Model):
         )
 
 
-def _single(tree: LabelTree) -> LabelTree:
-    if len(tree.labels) > tree.n_labels:
-        raise LabelwoodError("the tree holds a label in several leaves: a softmax tree needs each label once")
-    return with_single_leaves(tree)
+def _with_own_labels(tree: LabelTree, Y: Sparse) -> tuple[LabelTree, Sparse]:
+    """A tree of several leaves for some labels as one where each leaf has a label of its own; rows have all of them."""
+    if len(tree.labels) == tree.n_labels:
+        return tree, Y
+    n_leaves = len(tree.labels)
+    own = replace(tree, labels=np.arange(n_leaves, dtype=np.int32), n_labels=n_leaves, verify=False)
+    return own, from_scipy(Y.to_scipy()[:, tree.labels])
 
 
 def _huffman(Y: Sparse) -> LabelTree:

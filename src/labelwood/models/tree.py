@@ -19,10 +19,11 @@ from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, 
 from labelwood.labels.representations import Members, members_of
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
+from labelwood.search.disentangling import Disentangling, Matching, Refit
 from labelwood.search.ensemble import mean_of
 from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
-from labelwood.search.tree import Link, Looks, Precision, TrainedTree
+from labelwood.search.tree import Link, Looks, Merge, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
@@ -66,6 +67,16 @@ class TreeClassifier(Model):
             the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
+        copies: In how many leaves a label may lie. A label that means several things is hard to find in one; with more
+            than one, leaves are chosen for each label so that the search for its rows finds it most often.
+        rounds: How often leaves are chosen anew; if not given, once where there are copies. Once with `copies=1` only
+            moves labels; 0 leaves them where they are.
+        refit: Whether then all classifiers are trained, or only the "ranker": those of the labels in the leaves.
+        matching: Whether leaves are chosen by where the search leads the training rows themselves ("in-sample"), or
+            rows that its classifiers have not seen ("out-of-fold").
+        crowding: Labels of a leaf at most, in multiples of what all leaves hold on average; no limit if not given.
+        merge: Which score counts of a label that is found in several leaves: the highest, or the mean, whose search
+            cannot end early.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
         path_weight: The power of the scores on the way to a leaf in a label's score. If not given, 1, and 0.25 with
@@ -98,6 +109,7 @@ class TreeClassifier(Model):
 
     trees_: list[TrainedTree]
     slacks_: Slacks | None  # once calibrated
+    _starts: Sequence[TrainedTree] | None = None  # whose labels get other leaves, instead of new trees
 
     def __init__(
         self,
@@ -108,6 +120,12 @@ class TreeClassifier(Model):
         arity: Annotated[int, Ge(2)] | None = None,
         max_leaf: Annotated[int, Ge(1)] = 300,
         beam: Annotated[int, Ge(1)] | None = 10,
+        copies: Annotated[int, Ge(1)] = 1,
+        rounds: Annotated[int, Ge(0)] | None = None,
+        refit: Refit = "all",
+        matching: Matching = "in-sample",
+        crowding: Annotated[float, Ge(1)] | None = None,
+        merge: Merge = "max",
         negatives: Negatives = "tree",
         path_weight: Positive | None = None,
         normalize: bool = True,
@@ -131,6 +149,12 @@ class TreeClassifier(Model):
         self.arity = arity
         self.max_leaf = max_leaf
         self.beam = beam
+        self.copies = copies
+        self.rounds = rounds
+        self.refit = refit
+        self.matching = matching
+        self.crowding = crowding
+        self.merge = merge
         self.negatives = negatives
         self.path_weight = path_weight
         self.normalize = normalize
@@ -153,14 +177,33 @@ class TreeClassifier(Model):
         rows = unit_rows(rows) if self.normalize else rows
         threads = thread_count(self.n_threads)
         members = members_of(Y)
+        rounds = int(self.copies > 1) if self.rounds is None else self.rounds
+        how = Disentangling(self.copies, rounds, self.refit, self.matching, self.crowding)
+        starts: Sequence[LabelTree | TrainedTree] = self._starts or self._label_trees(rows, Y, members, threads)
         trees = []
-        for number, tree in enumerate(self._label_trees(rows, Y, members, threads)):
+        for number, start in enumerate(starts):
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
                 training = self._training(rows, members, row_weights, number, threads)
-                trees.append(training.run(tree, progress))
+                trees.append(how.run(training, start, Y, progress))
         self.trees_ = trees
         self.slacks_ = None
+
+    def disentangled(self, X: Any, Y: Any, **how: Any) -> TreeClassifier:
+        """Another model that begins where this one is; see `labelwood.disentangle`.
+
+        Example:
+            >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=2).fit(np.eye(8), np.eye(8))
+            >>> model.disentangled(np.eye(8), np.eye(8), copies=1, rounds=1).trees_[0].tree.leaf_sizes.tolist()
+            [2, 2, 2, 2]
+        """
+        self.check_sparse(X)
+        other = type(self)(**{**self.get_params(deep=False), **how})
+        other._starts = self.trees_
+        try:
+            return other.fit(X, Y)
+        finally:
+            del other._starts
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
         return Training(
@@ -181,6 +224,7 @@ class TreeClassifier(Model):
             negatives=self.negatives,
             beam=self.beam or _ANY_BEAM,
             link=self.link,
+            merge=self.merge,
             n_threads=threads,
         )
 
@@ -319,6 +363,7 @@ class TreeClassifier(Model):
                 self.precision,
                 self.n_features_in_,
                 self.n_labels_,
+                merge=self.merge,
                 verify=state.verify,
             )
             for i in numbers

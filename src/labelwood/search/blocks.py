@@ -51,6 +51,11 @@ def placed(n_nodes: int, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> Blocks
     return _taken(joined([whole, _without_siblings(whole)]), place)
 
 
+def count(blocks: Blocks) -> int:
+    """Of how many nodes these are."""
+    return len(blocks[0]) - 1
+
+
 def joined(parts: Sequence[Blocks]) -> Blocks:
     """Blocks one after the other."""
     if len(parts) == 1:
@@ -95,7 +100,8 @@ def _run_numbers(pointers: NDArray[Any], runs: NDArray[Any]) -> NDArray[np.int64
     """The numbers of all that the named runs hold."""
     sizes = np.diff(pointers)[runs]
     ends = np.cumsum(sizes)
-    return np.arange(sizes.sum()) + np.repeat(pointers[runs] - (ends - sizes), sizes)
+    numbers: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(pointers[runs] - (ends - sizes), sizes)
+    return numbers
 
 
 def _joined_pointers(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:

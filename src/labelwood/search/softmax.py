@@ -199,7 +199,7 @@ def _tree_of(arrays: Mapping[str, NDArray[Any]], n_labels: int, *, verify: bool)
         if name not in arrays:
             raise ModelError(f"the tree's array {name!r} is missing: save the model again")
     tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
-    if verify and (len(tree.labels) != n_labels or (tree.leaf_sizes != 1).any()):
+    if verify and (tree.leaf_sizes != 1).any():
         raise ModelError("the model's tree has not one label a leaf: save it again")
     return tree
 

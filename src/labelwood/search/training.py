@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.inputs import Floats, Sparse
-from labelwood.search.blocks import Blocks, placed
-from labelwood.search.tree import STORED, TrainedTree
+from labelwood.inputs import Floats, Sparse, from_scipy
+from labelwood.labels.representations import members_of
+from labelwood.search.blocks import Blocks, count, placed
+from labelwood.search.tree import STORED, Merge, TrainedTree
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
@@ -43,7 +44,17 @@ class Training:
     negatives: str
     beam: int
     link: str
+    merge: Merge
     n_threads: int
+
+    def on(self, numbers: NDArray[Any], Y: Sparse) -> Training:
+        """The same for some of the rows, whose labels are in `Y`."""
+        return replace(
+            self,
+            rows=from_scipy(self.rows.to_scipy()[numbers]),
+            members=members_of(from_scipy(Y.to_scipy()[numbers])),
+            row_weights=self.row_weights[numbers] if len(self.row_weights) else self.row_weights,
+        )
 
     def run(self, tree: LabelTree, progress: Any) -> TrainedTree:
         """Trains all classifiers of a tree."""
@@ -58,7 +69,7 @@ class Training:
         leaves = tree.leaves.astype(np.int32)
         sent = NO_ROWS if self.negatives == "tree" else self._rows_sent_to(matcher, leaves, None)
         labels = self._nodes(tree, leaves, sent, progress)
-        return self._joined(tree, [(np.arange(tree.n_nodes), matcher.blocks), (leaves, labels)])
+        return self._joined(tree, [(np.arange(count(matcher.blocks)), matcher.blocks), (leaves, labels)])
 
     def _trained(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Any) -> TrainedTree:
         if self.negatives == "tree":
@@ -80,7 +91,7 @@ class Training:
         return self._joined(tree, parts)
 
     def _joined(self, tree: LabelTree, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> TrainedTree:
-        return TrainedTree(tree, placed(tree.n_nodes, parts), self.precision, self.feature_numbers)
+        return TrainedTree(tree, placed(tree.n_nodes, parts), self.precision, self.feature_numbers, self.merge)
 
     def _rows_sent_to(
         self, above: TrainedTree, nodes: NDArray[np.int32], first: int | None

@@ -19,6 +19,7 @@ from labelwood.search.blocks import DTYPES, Blocks
 from labelwood.trees.tree import LabelTree
 
 Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
+Merge: TypeAlias = Literal["max", "mean"]
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
@@ -47,11 +48,19 @@ class TrainedTree:
         4
     """
 
-    def __init__(self, tree: LabelTree, blocks: Blocks, precision: str, feature_numbers: NDArray[np.int32]) -> None:
+    def __init__(
+        self,
+        tree: LabelTree,
+        blocks: Blocks,
+        precision: str,
+        feature_numbers: NDArray[np.int32],
+        merge: Merge = "max",
+    ) -> None:
         self.tree = tree
         self.blocks = blocks
         self.precision = precision
         self.feature_numbers = feature_numbers  # what each feature is called in the blocks
+        self.merge = merge  # which score counts of a label that lies in several leaves
 
     @property
     def n_features(self) -> int:
@@ -62,7 +71,8 @@ class TrainedTree:
     def _native(self) -> Any:
         shape = tuple(self.tree.arrays().values())
         blocks = (*self.blocks, self.feature_numbers)
-        return _native.TreeModel(shape, blocks, STORED[self.precision], self.n_features, self.tree.n_labels)
+        sizes = (self.n_features, self.tree.n_labels)
+        return _native.TreeModel(shape, blocks, STORED[self.precision], *sizes, self.merge == "mean")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -164,7 +174,14 @@ class TrainedTree:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], precision: str, n_features: int, n_labels: int, *, verify: bool
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        precision: str,
+        n_features: int,
+        n_labels: int,
+        *,
+        merge: Merge = "max",
+        verify: bool,
     ) -> TrainedTree:
         """The reverse of `arrays`; with `verify`, every index is checked that native code relies on."""
         for name, dtype in _ARRAYS.items():
@@ -174,7 +191,7 @@ class TrainedTree:
             raise ModelError(f"the tree has not one number for each of its {n_features} features: save the model again")
         try:
             tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
-            trained = cls(tree, tuple(arrays[name] for name in DTYPES), precision, arrays["feature_numbers"])
+            trained = cls(tree, tuple(arrays[name] for name in DTYPES), precision, arrays["feature_numbers"], merge)
             if verify:
                 trained._native.check()
         except LabelwoodError as e:

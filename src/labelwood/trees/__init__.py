@@ -11,6 +11,7 @@ from labelwood.trees.codes import fano, huffman
 from labelwood.trees.hierarchy import from_hierarchy, read_hierarchy
 from labelwood.trees.interpolated import interpolated, lam_of
 from labelwood.trees.kmeans import kmeans
+from labelwood.trees.overlap import overlapping
 from labelwood.trees.picture import draw
 from labelwood.trees.random import random_tree
 from labelwood.trees.single import with_single_leaves
@@ -29,6 +30,7 @@ __all__ = [
     "interpolated",
     "kmeans",
     "lam_of",
+    "overlapping",
     "random_tree",
     "read_hierarchy",
     "with_single_leaves",

@@ -3,31 +3,61 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.trees.codes import huffman
 from labelwood.trees.tree import LabelTree
 
 
-def with_single_leaves(tree: LabelTree) -> LabelTree:
+def with_single_leaves(tree: LabelTree, frequencies: Any = None) -> LabelTree:
     """The same tree, with a leaf of its own for every label below each leaf that had several.
 
+    These come right below the old leaf; or with `frequencies` of labels, as a Huffman tree has them.
+
     Example:
-        >>> with_single_leaves(LabelTree.from_nested([[0, 1], [2]])).depths.tolist()
-        [0, 1, 1, 2, 2]
+        >>> with_single_leaves(LabelTree.from_nested([[0, 1, 2], [3]])).depths.tolist()
+        [0, 1, 1, 2, 2, 2]
+        >>> with_single_leaves(LabelTree.from_nested([[0, 1, 2], [3]]), [1, 1, 2, 1]).label_depths.tolist()
+        [3, 3, 2, 1]
     """
     sizes = np.diff(tree.label_ptr)
-    crowded = sizes > 1
-    if not crowded.any():
+    if (sizes <= 1).all():
         return tree
-    split = np.repeat(crowded, sizes)
-    # Old nodes come first, then a new one for each label of a crowded leaf.
-    parents = np.concatenate([tree.parents, np.repeat(np.arange(tree.n_nodes), sizes)[split]])
-    labels = np.concatenate([np.full(tree.n_nodes, -1), tree.labels[split]])
     lone = np.flatnonzero(sizes == 1)
-    labels[lone] = tree.labels[tree.label_ptr[lone]]
-    depths = np.concatenate([tree.depths, tree.depths[parents[tree.n_nodes :]] + 1])
+    held = np.full(tree.n_nodes, -1)
+    held[lone] = tree.labels[tree.label_ptr[lone]]
+    # Old nodes come first, then new ones below each crowded leaf.
+    parents, depths, labels = [tree.parents], [tree.depths], [held]
+    n_nodes = tree.n_nodes
+    for leaf in np.flatnonzero(sizes > 1).tolist():
+        own = tree.labels[tree.label_ptr[leaf] : tree.label_ptr[leaf + 1]]
+        below = _flat(len(own)) if frequencies is None else huffman(np.asarray(frequencies)[own])
+        above = below.parents[1:]
+        parents.append(np.where(above == 0, leaf, above + n_nodes - 1))
+        depths.append(below.depths[1:] + tree.depths[leaf])
+        held = np.full(below.n_nodes, -1)
+        held[below.leaves] = own[below.labels]
+        labels.append(held[1:])
+        n_nodes += below.n_nodes - 1
+    return _in_level_order(np.concatenate(parents), np.concatenate(depths), np.concatenate(labels), tree.n_labels)
+
+
+def _flat(n_labels: int) -> LabelTree:
+    """A root with a leaf for each label."""
+    return LabelTree(
+        np.array([1, *[n_labels + 1] * (n_labels + 1)], np.int32),
+        np.array([0, *range(n_labels + 1)], np.int64),
+        np.arange(n_labels, dtype=np.int32),
+        n_labels,
+        verify=False,
+    )
+
+
+def _in_level_order(parents: NDArray[Any], depths: NDArray[Any], labels: NDArray[Any], n_labels: int) -> LabelTree:
+    """A tree from the parent, the depth and the label of each node; −1 for none."""
     order = _level_order(parents, depths)
     children = np.bincount(parents[1:], minlength=len(parents))[order]
     holds = labels[order] >= 0
@@ -35,7 +65,7 @@ def with_single_leaves(tree: LabelTree) -> LabelTree:
         np.concatenate([[1], 1 + np.cumsum(children)]).astype(np.int32),
         np.concatenate([[0], np.cumsum(holds)]).astype(np.int64),
         labels[order][holds].astype(np.int32),
-        tree.n_labels,
+        n_labels,
     )
 
 
