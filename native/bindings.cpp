@@ -166,7 +166,7 @@ class TreeModel {
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
-    model_.mean_of_copies = mean_of_copies && model_.with_copies;
+    if (mean_of_copies && model_.with_copies) model_.means.emplace(model_.tree, n_labels);
     model_.blocks = {.n_features = n_features,
                      .stored = static_cast<simd::Stored>(stored),
                      .sibling_ptr = part<int64_t>(blocks, 0),

@@ -87,13 +87,12 @@ struct Space {
   std::vector<Line> lines;  // of sums, so that those of a segment begin with a whole one
   std::vector<float> highest;
   OpeningSpace opening;
+  CopyMeans means;
 };
 
-// A mean may be lower than each score that is left, so nothing can end its search early.
-bool best_first(const SearchTree& model, const SearchOptions& o) { return o.best_first && !model.mean_of_copies; }
-
+// For means, the whole beam is found first, level by level.
 OpeningOrder order_of(const SearchTree& model, const SearchOptions& o) {
-  return {o.k, o.beam, best_first(model, o), o.min_score > 0 ? std::log(o.min_score) : -kInfinity, o.slack};
+  return {o.k, o.beam, o.best_first && !model.means, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, o.slack};
 }
 
 // One row's search, and the next's.
@@ -106,19 +105,22 @@ class RowSearch : public BestFirst<RowSearch> {
         open_nodes_(open_nodes),
         query_(space.query),
         lines_(space.lines),
-        highest_(space.highest) {}
+        highest_(space.highest),
+        means_(space.means) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
-    copies_.clear();
+    if (m_.means) return find_means();
     open_nodes();
-    offer_means();
   }
   SearchCounts counts;
 
-  // From now on nodes from `first` on, and leaves, are noted instead of being opened.
-  void stop_at(int32_t first) { stop_ = first; }
-  std::vector<int32_t> reached;
+  // Notes nodes from `first` on, and leaves, instead of opening them.
+  void reach(std::span<const int32_t> features, std::span<const float> values, int32_t first) {
+    query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
+    reach(first);
+  }
+  std::vector<Candidate> reached;
 
  private:
   friend BestFirst<RowSearch>;
@@ -127,7 +129,7 @@ class RowSearch : public BestFirst<RowSearch> {
   template <class Push>
   bool open(const Candidate& parent, Push push) {
     if (parent.node >= stop_ || (stop_ < kNowhere && m_.tree.is_leaf(parent.node))) {
-      reached.push_back(parent.node);
+      reached.push_back(parent);
       return false;
     }
     const int32_t n = m_.tree.n_siblings(parent.node);
@@ -146,12 +148,6 @@ class RowSearch : public BestFirst<RowSearch> {
   // Returns whether any became an answer.
   bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
-    if (m_.mean_of_copies) {
-      for (size_t i = 0; i < sums_.size(); ++i)
-        if (o_.allowed.empty() || o_.allowed[labels[i]])
-          copies_.push_back({leaf.score + log_transformed(sums_[i], o_.transform), labels[i]});
-      return false;
-    }
     const float needed = o_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(o_.k, leaf, 1.0f)) : bar();
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
@@ -161,14 +157,37 @@ class RowSearch : public BestFirst<RowSearch> {
     return taken;
   }
 
-  void offer_means() {
-    std::sort(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) { return a.id != b.id ? a.id < b.id : a.score > b.score; });
-    for (auto copy = copies_.begin(); copy != copies_.end();) {
-      const auto first = copy;
-      double sum = 0;
-      for (; copy != copies_.end() && copy->id == first->id; ++copy) sum += std::exp(static_cast<double>(copy->score));
-      const float score = static_cast<float>(std::log(sum / static_cast<double>(copy - first)));
-      if (score >= order_.floor) best_.offer(score, first->id);
+  void reach(int32_t first) {
+    reached.clear();
+    stop_ = first;
+    open_nodes();
+    stop_ = kNowhere;
+  }
+
+  // Leaves are opened best first. Once what is not seen yet cannot be an answer, only those count that a label waits for.
+  void find_means() {
+    reach(m_.tree.n_nodes());
+    std::sort(reached.begin(), reached.end(), opens_before);
+    means_.begin(*m_.means, reached, m_.tree.n_nodes());
+    auto leaf = reached.begin();
+    for (; leaf != reached.end() && !(o_.best_first && leaf->score < bar()); ++leaf) add_to_means(*leaf);
+    needed_.clear();
+    means_.each_needed(bar(), [&](int32_t node) { needed_.push_back(node); });
+    for (; leaf != reached.end(); ++leaf)
+      if (std::ranges::find(needed_, leaf->node) != needed_.end()) add_to_means(*leaf);
+  }
+
+  void add_to_means(const Candidate& leaf) {
+    const auto labels = m_.tree.labels_of(leaf.node);
+    score_siblings(leaf.node, static_cast<int32_t>(labels.size()));
+    ++counts.leaves;
+    counts.labels += std::ssize(labels);
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      if (!(o_.allowed.empty() || o_.allowed[labels[i]])) continue;
+      const float score = leaf.score + log_transformed(sums_[i], o_.transform);
+      means_.add(labels[i], leaf.node, score, bar(), [&](float mean) {
+        if (mean >= order_.floor) best_.offer(mean, labels[i]);
+      });
     }
   }
 
@@ -229,7 +248,8 @@ class RowSearch : public BestFirst<RowSearch> {
   Query& query_;
   std::vector<Space::Line>& lines_;
   std::span<float> sums_;  // of the siblings at hand
-  std::vector<Scored<float>> copies_;  // of labels in all leaves, where means count
+  CopyMeans& means_;
+  std::vector<int32_t> needed_;
   std::vector<float>& highest_;
 };
 
@@ -269,12 +289,10 @@ Reached reached(const SearchTree& model, const CsrView& X, const SearchOptions& 
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     thread_local Space space;
     RowSearch row_search(model, options, {}, space);
-    row_search.stop_at(first);
     for (int64_t row = begin; row < end; ++row) {
-      row_search.run(X.row(row), X.row_values(row));
-      std::sort(row_search.reached.begin(), row_search.reached.end());
-      of_row[row] = row_search.reached;
-      row_search.reached.clear();
+      row_search.reach(X.row(row), X.row_values(row), first);
+      for (const Candidate& node : row_search.reached) of_row[row].push_back(node.node);
+      std::sort(of_row[row].begin(), of_row[row].end());
     }
   });
   Reached out;

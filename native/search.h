@@ -1,11 +1,13 @@
 // Finds the best labels of rows in a tree of linear classifiers.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "answers.h"
 #include "blocks.h"
+#include "copy_means.h"
 #include "sparse.h"
 #include "tree.h"
 
@@ -18,7 +20,7 @@ struct SearchOptions {
   int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
   Transform transform = Transform::kL3Hinge;
   float path_weight = 1;   // how much scores on the way to a leaf count beside the label's own
-  bool best_first = true;  // else level by level; the answers are the same. Means of copies are always found so
+  bool best_first = true;  // else level by level; the answers are the same
   float min_score = 0;     // labels that score less are no answers
   bool unit_rows = false;  // whether rows are brought to unit length first
   std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
@@ -28,8 +30,8 @@ struct SearchOptions {
 struct SearchTree {
   TreeView tree;
   BlocksView blocks;
-  bool with_copies = false;  // whether some label lies in several leaves
-  bool mean_of_copies = false;  // whether the mean of its scores in the leaves that are opened counts, or else the best
+  bool with_copies = false;  // whether some label lies in several leaves; the best of its scores counts
+  std::optional<LeavesOfLabels> means;  // or, if these are given, the mean over the leaves that the beam reaches
 };
 
 // What was looked at, summed over rows.

@@ -75,8 +75,8 @@ class TreeClassifier(Model):
         matching: Whether leaves are chosen by where the search leads the training rows themselves ("in-sample"), or
             rows that its classifiers have not seen ("out-of-fold").
         crowding: Labels of a leaf at most, in multiples of what all leaves hold on average; no limit if not given.
-        merge: Which score counts of a label that is found in several leaves: the highest, or the mean, whose search
-            cannot end early.
+        merge: Which score counts of a label that lies in several leaves: the highest, or the mean over those that the
+            beam reaches, which the search has to look at a few more leaves for. Both are exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
         path_weight: The power of the scores on the way to a leaf in a label's score. If not given, 1, and 0.25 with
