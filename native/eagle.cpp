@@ -115,14 +115,22 @@ class VectorOfLabel {
     return label_.begin(group) + static_cast<int32_t>(random.below(label_.ends[group] - label_.begin(group)));
   }
 
-  // In each group the first of the rows that are nearest. Whether any is another than before.
+  // The first slot of a group whose row is nearest. A row of unit length adds just its weight to its cosine.
+  int32_t nearest(int32_t group) const {
+    int32_t best = label_.begin(group);
+    const double own = options_.leave_out ? 1 : 0;
+    for (int32_t slot = best + 1; slot < label_.ends[group]; ++slot)
+      if (cosines_[slot] - own * weights_[slot] > cosines_[best] - own * weights_[best]) best = slot;
+    return best;
+  }
+
+  // Picks the nearest row of each group. Whether any is another than before.
   bool pick() {
     bool changed = false;
     for (int32_t group = 0; group < label_.n_groups(); ++group) {
       const float weight = label_.weights[group];
       if (weight == 0) continue;
-      const auto begin = cosines_.begin() + label_.begin(group), end = cosines_.begin() + label_.ends[group];
-      const auto best = static_cast<int32_t>(std::max_element(begin, end) - cosines_.begin());
+      const int32_t best = nearest(group);
       if (best == picks_[group]) continue;
       if (picks_[group] >= 0) sum_.add(label_.rows[picks_[group]], -weight);
       sum_.add(label_.rows[best], weight);

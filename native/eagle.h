@@ -20,7 +20,8 @@ struct GroupedLabels {
 struct EagleOptions {
   int iterations = 20;
   double step = 0.1;
-  uint64_t seed = 0;  // of labels whose rows cancel out: they start from a row drawn at random
+  bool leave_out = false;  // whether a slot is picked without its own part in the label's vector
+  uint64_t seed = 0;       // of labels whose rows cancel out: they start from a row drawn at random
 };
 
 // A label's vector has unit length and is the sum of its slots' rows times their weights. A label without groups of weight

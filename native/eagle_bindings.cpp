@@ -33,18 +33,18 @@ nb::tuple to_numpy(LabelVectors&& found) {
 }
 
 nb::tuple sparse_eagle(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                       const nb::tuple& grouped, int iterations, double step, uint64_t seed, int n_threads) {
+                       const nb::tuple& grouped, int iterations, double step, bool leave_out, uint64_t seed, int n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const GroupedArgument arrays(grouped);
   const GroupedLabels labels = arrays.value(X.n_rows());
-  return to_numpy(without_gil([&] { return eagle(X, labels, {iterations, step, seed}, n_threads); }));
+  return to_numpy(without_gil([&] { return eagle(X, labels, {iterations, step, leave_out, seed}, n_threads); }));
 }
 
-nb::tuple dense_eagle(const Matrix<float>& rows, const nb::tuple& grouped, int iterations, double step, uint64_t seed, int n_threads) {
+nb::tuple dense_eagle(const Matrix<float>& rows, const nb::tuple& grouped, int iterations, double step, bool leave_out, uint64_t seed, int n_threads) {
   const DenseView X = dense_view(rows);
   const GroupedArgument arrays(grouped);
   const GroupedLabels labels = arrays.value(X.n_rows);
-  return to_numpy(without_gil([&] { return eagle(X, labels, {iterations, step, seed}, n_threads); }));
+  return to_numpy(without_gil([&] { return eagle(X, labels, {iterations, step, leave_out, seed}, n_threads); }));
 }
 
 NewArray<float> sparse_slot_products(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,

@@ -44,6 +44,8 @@ class Eagle(Params):
         negatives: How strongly a vector is pushed away from the nearest rows of groups that do not have the label, as
             many of them as have it, drawn at random: a multiple of the rows' mean that is subtracted in each step. Not
             part of the published method.
+        leave_out: Whether rows are compared without their own part in the label's vector. Otherwise a row that was
+            picked early is near because it was picked. Not part of the published method.
         seed: For what is drawn at random.
         n_threads: How many threads to use; all cores if not given. Results do not depend on it.
 
@@ -83,6 +85,7 @@ class Eagle(Params):
         sharpness: Annotated[float, Gt(0), Le(1e6)] = 20.0,
         min_share: Annotated[float, Ge(0), Le(1)] = 0.05,
         negatives: Annotated[float, Ge(0), Le(1e6)] = 0.0,
+        leave_out: bool = False,
         seed: Annotated[int, Ge(0), Le(2**64 - 1)] = 0,
         n_threads: Threads = None,
     ) -> None:
@@ -95,6 +98,7 @@ class Eagle(Params):
         self.sharpness = sharpness
         self.min_share = min_share
         self.negatives = negatives
+        self.leave_out = leave_out
         self.seed = seed
         self.n_threads = n_threads
 
@@ -112,6 +116,8 @@ class Eagle(Params):
         self.weights_ = sparse.csr_array(
             (weights, weighed.rows, weighed.ends[weighed.labels.indptr]), shape=(grouped.n_labels, grouped.n_rows)
         )
+        if self.leave_out:
+            cosines = cosines - weights
         if self.negatives > 0:
             cosines = cosines[np.repeat(weighed.labels.values > 0, weighed.sizes)]
         self.assignment_ = assign(grouped, cosines, self._rule())
@@ -191,7 +197,14 @@ def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle, iterations: int)
 
     A group that counts for zero is not learned from; its slots' cosines are there nevertheless.
     """
-    how = (weighed.arguments(), iterations, float(eagle.step), eagle.seed, thread_count(eagle.n_threads))
+    how = (
+        weighed.arguments(),
+        iterations,
+        float(eagle.step),
+        eagle.leave_out,
+        eagle.seed,
+        thread_count(eagle.n_threads),
+    )
     native = _native.sparse_eagle(*rows, *how) if isinstance(rows, Sparse) else _native.dense_eagle(rows, *how)
     weights, cosines = native
     return weights, cosines
