@@ -21,7 +21,7 @@ class Assignment:
 
     Fields, all of one length:
         labels, groups, rows: Who got what from whom.
-        cosines: Of the row with the label's vector.
+        cosines: Of the row with the label's vector; without the row's own part in it, if that is left out.
         shares: How much of the label the row got; 1 unless assignment is soft.
         sureness: 0 where another row of the group is as near to the label's vector, 1 where none is nearly as near, or
             there is no other. With `sharpness` s and a margin m between the cosines of the nearest row and the next,
@@ -80,9 +80,8 @@ def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
     elif rule.how == "several" or rule.best_rows:
         kept |= _several(grouped, cosines, best[of_slot], of_slot, rule)
     pairs = of_slot[kept]
-    labels = np.repeat(np.arange(grouped.n_labels, dtype=np.int32), np.diff(grouped.labels.indptr))
     return Assignment(
-        labels=labels[pairs],
+        labels=grouped.label_of[pairs],
         groups=grouped.labels.indices[pairs],
         rows=grouped.rows[kept],
         cosines=cosines[kept],

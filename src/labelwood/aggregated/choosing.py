@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from labelwood.aggregated.assignment import best_cosines
 from labelwood.aggregated.eagle import Eagle, learn, unit_features
-from labelwood.aggregated.groups import GroupedLabels
+from labelwood.aggregated.groups import GroupedLabels, without
 from labelwood.base import shape_of
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Floats, from_scipy
+from labelwood.inputs import Floats
 from labelwood.settings import check_params
 
 CANDIDATES = (0, 1, 2, 5, 10, 20, 40)
@@ -49,8 +49,8 @@ def choose_iterations(
 ) -> IterationChoice:
     """Tries numbers of iterations on groups that are held out, and takes the best; the smallest, if several are.
 
-    A share `held_out` of each label's groups is not learned from; labels of one group only are left alone. Of `eagle`,
-    `step`, `leave_out`, `seed` and `n_threads` are used. The time is that of all candidates together.
+    A share `held_out` of each label's groups is not learned from; labels of one group only are left alone. `eagle` has
+    the other parameters. The time is that of all candidates together.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -65,7 +65,7 @@ def choose_iterations(
     if not 0 < held_out < 1 or not candidates or min(candidates) < 0:
         raise ParameterError("held_out must lie between 0 and 1, and candidates hold numbers that are not negative")
     rows = unit_features(X)
-    watched, pairs = _hold_out(GroupedLabels.of(groups, group_labels, shape_of(rows)[0]), held_out, seed)
+    watched, pairs = _hold_out(GroupedLabels.of(groups, group_labels, shape_of(rows)[0]), how, held_out, seed)
     if not len(pairs):
         raise LabelwoodError("no label has two groups, one of which could be held out: choose iterations yourself")
     wins = {t: _wins(best_cosines(watched, learn(rows, watched, how, t)[1]), pairs) for t in sorted(set(candidates))}
@@ -74,27 +74,23 @@ def choose_iterations(
     return IterationChoice(best, scores, float(wins[best].std() / np.sqrt(len(pairs))))
 
 
-def _hold_out(grouped: GroupedLabels, share: float, seed: int) -> tuple[GroupedLabels, NDArray[np.int64]]:
+def _hold_out(grouped: GroupedLabels, eagle: Eagle, share: float, seed: int) -> tuple[GroupedLabels, NDArray[np.int64]]:
     """Groups that count for nothing: some that have the label and some that do not, and pairs of one each."""
-    own = grouped.labels.to_scipy()
-    held = np.random.default_rng(seed).random(own.nnz) < share
-    held[own.indptr[:-1][np.diff(own.indptr) > 0]] = False  # something to learn from
+    weighed = eagle.weighed(grouped)
+    held = np.random.default_rng(seed).random(len(weighed.labels.values)) < share
+    held[weighed.labels.indptr[:-1][np.diff(weighed.labels.indptr) > 0]] = False  # something to learn from
     others = grouped.groups_without(seed + 1)
-    # Values tell the kinds apart until they are weights: 0 is no entry to scipy.
-    own.data = np.where(held, -1, own.data).astype(np.float32)
-    others.data = np.full(others.nnz, -2, np.float32)
-    joined = from_scipy(own + others)
-    label_of = np.repeat(np.arange(grouped.n_labels), np.diff(joined.indptr))
-    with_label, without = np.flatnonzero(joined.values == -1), np.flatnonzero(joined.values == -2)
-    watched = GroupedLabels(joined._replace(values=np.maximum(joined.values, 0)), grouped.groups)
-    return watched, _paired(with_label, without, label_of, grouped.n_labels)
+    pushed = without(grouped.groups_without(eagle.seed), others)
+    learned = weighed.weighing(np.where(held, np.float32(0), weighed.labels.values))
+    watched, origin = learned.joined(others, pushed) if eagle.negatives > 0 else learned.joined(others)
+    pairs = _paired(np.flatnonzero(origin == 0)[held], np.flatnonzero(origin == 1), watched)
+    return watched.pushing_away(origin == 2, eagle.negatives), pairs
 
 
-def _paired(
-    first: NDArray[np.int64], second: NDArray[np.int64], label_of: NDArray[np.int64], n_labels: int
-) -> NDArray[np.int64]:
+def _paired(first: NDArray[np.int64], second: NDArray[np.int64], grouped: GroupedLabels) -> NDArray[np.int64]:
     """Each of the first with one of the second that has the same label; those without a partner are left out."""
-    starts = np.searchsorted(label_of[second], np.arange(n_labels + 1))
+    label_of = grouped.label_of
+    starts = np.searchsorted(label_of[second], np.arange(grouped.n_labels + 1))
     counts = np.diff(starts)
     first = first[counts[label_of[first]] > 0]
     labels = label_of[first]

@@ -110,7 +110,10 @@ class Eagle(Params):
         """
         check_params(type(self), self.get_params(deep=False))
         rows, grouped = self._checked(X, groups, group_labels)
-        weighed = self._weighed(grouped)
+        weighed = self.weighed(grouped)
+        if self.negatives > 0:
+            joined, origin = weighed.joined(weighed.groups_without(self.seed))
+            weighed = joined.pushing_away(origin == 1, self.negatives)
         weights, cosines = learn(rows, weighed, self, self.iterations)
         self.n_labels_, self.n_features_in_ = grouped.n_labels, shape_of(rows)[1]
         self.weights_ = sparse.csr_array(
@@ -166,11 +169,10 @@ class Eagle(Params):
         rows = unit_features(X)
         return rows, GroupedLabels.of(groups, group_labels, shape_of(rows)[0])
 
-    def _weighed(self, grouped: GroupedLabels) -> GroupedLabels:
-        """The same with what each group counts, and with groups that do not have a label where they are to."""
+    def weighed(self, grouped: GroupedLabels) -> GroupedLabels:
+        """The same with what each group counts."""
         counts = grouped.labels.values
-        weighed = grouped.weighing(np.ones_like(counts) if self.repeats == "set" else counts)
-        return with_negatives(weighed, self.negatives, self.seed) if self.negatives > 0 else weighed
+        return grouped.weighing(np.ones_like(counts)) if self.repeats == "set" else grouped
 
     def _rule(self) -> Rule:
         best_rows = self.repeats == "topc"
@@ -197,23 +199,9 @@ def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle, iterations: int)
 
     A group that counts for zero is not learned from; its slots' cosines are there nevertheless.
     """
-    how = (
-        weighed.arguments(),
-        iterations,
-        float(eagle.step),
-        eagle.leave_out,
-        eagle.seed,
-        thread_count(eagle.n_threads),
+    n_threads = thread_count(eagle.n_threads)
+    how = (weighed.arguments(), iterations, float(eagle.step), eagle.leave_out, eagle.seed, n_threads)
+    found: tuple[Floats, Floats] = (
+        _native.sparse_eagle(*rows, *how) if isinstance(rows, Sparse) else _native.dense_eagle(rows, *how)
     )
-    native = _native.sparse_eagle(*rows, *how) if isinstance(rows, Sparse) else _native.dense_eagle(rows, *how)
-    weights, cosines = native
-    return weights, cosines
-
-
-def with_negatives(grouped: GroupedLabels, strength: float, seed: int) -> GroupedLabels:
-    """Adds groups that do not have a label with weights below zero, which come to `strength` of the label's weights."""
-    own = grouped.labels.to_scipy()
-    drawn = grouped.groups_without(seed)
-    per_group = strength * own.sum(axis=1) / np.maximum(np.diff(drawn.indptr), 1)
-    drawn.data = -np.repeat(per_group, np.diff(drawn.indptr)).astype(np.float32)
-    return GroupedLabels(from_scipy(own + drawn), grouped.groups)
+    return found

@@ -58,12 +58,30 @@ class GroupedLabels:
         """
         own = self.labels.to_scipy()
         there = np.flatnonzero(np.diff(self.groups.indptr))
-        drawn = own.copy()
-        drawn.indices = np.random.default_rng(seed).choice(there, own.nnz) if own.nnz else own.indices
+        chosen = np.random.default_rng(seed).choice(there, own.nnz) if own.nnz else own.indices
+        drawn = sparse.csr_array((np.ones(own.nnz, np.float32), chosen, own.indptr), shape=own.shape, copy=True)
         drawn.sum_duplicates()
-        drawn.data[:] = 1
-        has = (own > 0).multiply(drawn)
-        return (drawn - has).tocsr()  # entries that come to zero are left out
+        return without(drawn, own)
+
+    def joined(self, *others: Any) -> tuple[GroupedLabels, NDArray[np.int64]]:
+        """The same with more groups for each label, and for each label and group where it is from: 0 is from here.
+
+        `others` are labels × groups, and no group is in two of them. Those from elsewhere have the value 0.
+        """
+        own = self.labels.to_scipy()
+        marked = from_scipy(sum((marks(other, i) for i, other in enumerate(others, 2)), start=marks(own, 1)))
+        origin = marked.values.astype(np.int64) - 1
+        values = np.zeros(len(origin), np.float32)
+        values[origin == 0] = self.labels.values
+        return GroupedLabels(marked._replace(values=values), self.groups), origin
+
+    def pushing_away(self, chosen: NDArray[np.bool_], strength: float) -> GroupedLabels:
+        """The same with values below zero where `chosen`, which come to `strength` of each label's other values."""
+        label_of = self.label_of
+        total = np.bincount(label_of[~chosen], weights=self.labels.values[~chosen], minlength=self.n_labels)
+        count = np.bincount(label_of[chosen], minlength=self.n_labels)
+        pushes = -strength * total / np.maximum(count, 1)
+        return self.weighing(np.where(chosen, pushes[label_of], self.labels.values).astype(np.float32))
 
     @property
     def n_rows(self) -> int:
@@ -74,6 +92,11 @@ class GroupedLabels:
     def n_labels(self) -> int:
         """Number of labels, those of no group included."""
         return self.labels.n_rows
+
+    @cached_property
+    def label_of(self) -> NDArray[np.int32]:
+        """For each label and group the label."""
+        return np.repeat(np.arange(self.n_labels, dtype=np.int32), np.diff(self.labels.indptr))
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -92,6 +115,28 @@ class GroupedLabels:
         shifts = self.groups.indptr[self.labels.indices] - self.ends[:-1]
         rows: NDArray[np.int32] = self.groups.indices[np.arange(self.ends[-1]) + np.repeat(shifts, self.sizes)]
         return rows
+
+
+def marks(matrix: Any, value: float = 1) -> Any:
+    """A matrix with all its entries replaced by one value.
+
+    Example:
+        >>> marks(sparse.csr_array([[0, 5]]), 2).toarray()
+        array([[0., 2.]], dtype=float32)
+    """
+    values = np.full(matrix.nnz, value, np.float32)
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def without(matrix: Any, taken: Any) -> Any:
+    """The entries of a matrix that another has not, as ones.
+
+    Example:
+        >>> without(sparse.csr_array([[3, 5]]), sparse.csr_array([[0, 1]])).toarray()
+        array([[1., 0.]], dtype=float32)
+    """
+    ones = marks(matrix)
+    return ones - ones.multiply(marks(taken))  # scipy leaves out what comes to zero
 
 
 def as_groups(groups: Any, n_rows: int, n_groups: int | None = None) -> Sparse:
