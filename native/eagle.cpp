@@ -39,9 +39,9 @@ struct Label {
   }
 };
 
-// The vector of one label, kept as a weight for each slot. All that the method asks of it are its cosines with the slots. A step
-// changes these by the products of slots with the sum of the picked rows, so rows' features are gone over only when other rows
-// are picked than before.
+// The vector of one label, kept as a weight for each slot. All that the method asks of it are its cosines with the slots.
+// A step changes these by the products of slots with the sum of the picked rows, so rows' features are gone over only
+// when other rows are picked than before.
 template <class Sum>
 class VectorOfLabel {
  public:
@@ -156,7 +156,8 @@ class VectorOfLabel {
     if (grown <= kVanishing * kVanishing) return false;
     const double scale = 1 / std::sqrt(grown);
     for (double& weight : weights_) weight *= scale;
-    for (size_t slot = 0; slot < cosines_.size(); ++slot) cosines_[slot] = (cosines_[slot] + step * products_[slot]) * scale;
+    for (size_t slot = 0; slot < cosines_.size(); ++slot)
+      cosines_[slot] = (cosines_[slot] + step * products_[slot]) * scale;
     for (int32_t group = 0; group < label_.n_groups(); ++group)
       if (picks_[group] >= 0) weights_[picks_[group]] += step * scale * label_.weights[group];
     begun_ = true;

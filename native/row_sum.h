@@ -1,4 +1,4 @@
-// A weighted sum of rows, and its inner products with rows. The sum is dense, so that a row costs no more than its entries.
+// A weighted sum of rows, and its inner products with rows. It is dense, so that a row costs no more than its entries.
 #pragma once
 #include <algorithm>
 #include <cstdint>
