@@ -10,6 +10,7 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood.aggregated import baseline_labels, merged_labels, random_groups
+from labelwood.aggregated.groups import GroupedLabels
 from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
 from labelwood.labels import pifa
 
@@ -184,6 +185,37 @@ def test_a_row_that_gets_a_label_from_two_groups_has_it_once():
     assert Y.toarray().tolist() == [[1], [0]]
 
 
+def slow_coefficients(X, members, weights, iterations, step):
+    """What each row weighs in a label's vector if rows are compared without it; groups below zero push away."""
+    c = np.zeros(len(X))
+    for rows, weight in zip(members, weights, strict=True):
+        c[rows] += max(weight, 0)
+    c /= np.linalg.norm(c @ X)
+    for _ in range(iterations):
+        picked = np.zeros(len(X))
+        for rows, weight in zip(members, weights, strict=True):
+            picked[rows[np.argmax(X[rows] @ (c @ X) - c[rows])]] += weight
+        c += step * picked / np.linalg.norm(picked @ X)
+        c /= np.linalg.norm(c @ X)
+    return c
+
+
+def test_negatives_and_leaving_out_are_what_they_say():
+    X, Y, groups = planted(10, seed=2)
+    group_labels = merged_labels(Y, groups)
+    found = lw.Eagle(negatives=0.8, leave_out=True, iterations=6, seed=5).fit(X, groups, group_labels).weights_
+    grouped = GroupedLabels.of(groups, group_labels, len(X))
+    drawn = grouped.groups_without(5)
+    for label in range(0, 50, 7):
+        having, lacking = grouped.labels.to_scipy()[[label]], drawn[[label]]
+        assert not set(having.indices) & set(lacking.indices)
+        push = -0.8 * having.data.sum() / lacking.nnz
+        weights = [*having.data, *[push] * lacking.nnz]
+        members = [np.flatnonzero(groups == g) for g in [*having.indices, *lacking.indices]]
+        exact = slow_coefficients(X, members, weights, 6, 0.1)
+        np.testing.assert_allclose(found[[label]].toarray().ravel(), exact, atol=1e-4)
+
+
 def planted(g, seed):
     """Fifty classes in 64 dimensions: rows are their class's direction and noise, in random groups of g."""
     rng = np.random.default_rng(seed)
@@ -236,6 +268,8 @@ GROUPS, LABELS = [0, 0, 1], [[1, 0], [0, 2]]
     [
         (np.eye(3), [0, 1], LABELS, "one whole number for each of the 3 rows"),
         (np.eye(3), [0.5, 0, 1], LABELS, "one whole number"),
+        (np.eye(3), [[0], [0, 1], [1]], LABELS, "groups has rows of different lengths"),
+        (np.eye(3), None, LABELS, "one whole number"),
         (np.eye(3), [0, 1, 2], LABELS, "a number from 0 to 2 where there are 2 groups"),
         (np.eye(3), [0, -1, 1], LABELS, "number them from 0 to 1"),
         (np.eye(3), np.ones((3, 3)), LABELS, "groups has 3 columns and group_labels has 2 rows"),

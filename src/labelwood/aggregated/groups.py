@@ -149,7 +149,7 @@ def as_groups(groups: Any, n_rows: int, n_groups: int | None = None) -> Sparse:
         array([[0., 1., 0.],
                [1., 0., 1.]], dtype=float32)
     """
-    if sparse.issparse(groups) or np.ndim(groups) == 2:
+    if _is_matrix(groups):
         matrix = as_labels(groups, n_rows, name="groups")
         if n_groups not in (None, matrix.n_cols):
             raise LabelwoodError(
@@ -169,6 +169,13 @@ def as_groups(groups: Any, n_rows: int, n_groups: int | None = None) -> Sparse:
         )
     ones = np.ones(n_rows, np.float32)
     return from_scipy(sparse.csr_array((ones, (numbers, np.arange(n_rows))), shape=(count, n_rows)))
+
+
+def _is_matrix(groups: Any) -> bool:
+    try:
+        return sparse.issparse(groups) or np.ndim(groups) == 2
+    except ValueError:  # rows of different lengths: whoever reads the matrix says so
+        return True
 
 
 def as_counts(group_labels: Any) -> Sparse:
