@@ -1,4 +1,4 @@
-// What Python sees of native code, save softmax trees: checks shapes and dtypes, releases the GIL, calls.
+// What Python sees of native code, save softmax trees and labels of groups: checks shapes and dtypes, releases the GIL, calls.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -15,6 +15,7 @@
 #include "buffer.h"
 #include "centroid.h"
 #include "clustering.h"
+#include "eagle_bindings.h"
 #include "error.h"
 #include "marked_lines.h"
 #include "metrics.h"
@@ -721,6 +722,7 @@ NB_MODULE(_native, m) {
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");
   bind_softmax_trees(m);
   m.def("label_places", label_places, "The leaves that the rows of each label reach, and how many rows reach each.");
+  bind_eagle(m);
   m.def("mean_answers", mean_answers, "The best labels by the mean of several models' answers.");
 
   m.def("rank_predictions", rank_predictions_of, "Sums over rows and labels from which ranking metrics are made.");

@@ -10,7 +10,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelwood import data, labels, metrics, tradeoff, trees
+    from labelwood import aggregated, data, labels, metrics, tradeoff, trees
+    from labelwood.aggregated.eagle import Eagle
     from labelwood.base import Model, TopK
     from labelwood.data.dataset import Dataset
     from labelwood.data.read import read, read_batches
@@ -33,6 +34,7 @@ _HOME = {
     "CentroidClassifier": "labelwood.models.centroid",
     "Columns": "labelwood.data.reading",
     "Dataset": "labelwood.data.dataset",
+    "Eagle": "labelwood.aggregated.eagle",
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.base",
@@ -50,12 +52,13 @@ _HOME = {
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
 }
-_ROOMS = ("data", "labels", "metrics", "tradeoff", "trees")
+_ROOMS = ("aggregated", "data", "labels", "metrics", "tradeoff", "trees")
 
 __all__ = [
     "CentroidClassifier",
     "Columns",
     "Dataset",
+    "Eagle",
     "JoinedVectorizer",
     "LabelIndex",
     "LabelwoodError",
@@ -66,6 +69,7 @@ __all__ = [
     "TextVectorizer",
     "TopK",
     "TreeClassifier",
+    "aggregated",
     "data",
     "disentangle",
     "labels",

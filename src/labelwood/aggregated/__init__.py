@@ -1,0 +1,23 @@
+"""Labels that are known for groups of rows: handing them to single rows, and groups to try it on."""
+
+from labelwood.aggregated.advising import Advice, advice, mixedness
+from labelwood.aggregated.assignment import Assignment
+from labelwood.aggregated.choosing import IterationChoice, choose_iterations
+from labelwood.aggregated.eagle import Eagle
+from labelwood.aggregated.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
+from labelwood.aggregated.groups import baseline_labels
+
+__all__ = [
+    "Advice",
+    "Assignment",
+    "Eagle",
+    "IterationChoice",
+    "advice",
+    "baseline_labels",
+    "choose_iterations",
+    "clustered_groups",
+    "merged_labels",
+    "mixedness",
+    "noisy_groups",
+    "random_groups",
+]
