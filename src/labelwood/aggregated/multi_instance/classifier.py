@@ -154,8 +154,9 @@ class MultiInstanceClassifier(Model):
         )
         weights = weights / weights.mean() if len(weights) else weights
         with training.threads(self._useful_threads(bags, Y.n_cols)), shown(course, "training", enabled=self.verbose):
-            for learned in training.epochs(network, bags, Y, weights=weights, course=course, device=device):
-                self.network_, self.epochs_, self.n_labels_ = learned, course.done, Y.n_cols
+            after_each = training.epochs(network, bags, Y, weights=weights, course=course, device=device)
+            for epochs, learned in enumerate(after_each, start=1):
+                self.network_, self.epochs_, self.n_labels_ = learned, epochs, Y.n_cols
 
     def _useful_threads(self, bags: Bags, n_labels: int) -> int:
         """So many threads have enough to do; with more they would wait for each other."""

@@ -59,8 +59,8 @@ class Course:
     """How to learn, and how far it has come.
 
     Example:
-        >>> Course(epochs=3, batch_size=8).total
-        3
+        >>> Course(epochs=3, batch_size=8).loss
+        'softmax'
     """
 
     epochs: int
@@ -69,12 +69,8 @@ class Course:
     weight_decay: float = 0.0
     loss: Loss = "softmax"
     seed: int = 0
-    done: int = 0  # of `total`, for whoever shows progress
-
-    @property
-    def total(self) -> int:
-        """Epochs in all."""
-        return self.epochs
+    done: int = 0  # steps, of `total`, for whoever shows progress
+    total: int = 0
 
 
 def epochs(
@@ -103,12 +99,14 @@ def epochs(
     optimiser = torch.optim.AdamW(groups, lr=course.learning_rate)
     forward = Forward(learned, _hot_embeddings(network, device), network.affinity)
     take, targets = taker(bags.rows, device), _targets(Y, course.loss)
-    rng = np.random.default_rng(course.seed + 1)  # numbers other than those the weights began with
+    rng = np.random.default_rng([course.seed, 1])  # numbers other than those the weights began with
+    all_sizes = bags.sizes
+    course.total = course.epochs * -(-len(bags) // course.batch_size)
     for _ in range(course.epochs):
         shuffled = rng.permutation(len(bags))
         for at in range(0, len(bags), course.batch_size):
             batch = shuffled[at : at + course.batch_size]
-            sizes = bags.sizes[batch]
+            sizes = all_sizes[batch]
             logits = forward(take(bags.order[ranges(bags.starts[batch], sizes)]), sizes)
             losses = _losses(logits, torch.from_numpy(targets(batch)).to(device), course.loss)
             if len(weights):
@@ -116,7 +114,7 @@ def epochs(
             optimiser.zero_grad()
             losses.mean().backward()
             optimiser.step()
-        course.done += 1
+            course.done += 1
         yield _checked(replace(network, **{n: p.detach().cpu().numpy().copy() for n, p in learned.items()}), course)
 
 
@@ -136,7 +134,7 @@ class Forward:
             shape = len(sizes), int(sizes[0]), -1
             scores = scores.view(shape)
             if self.hot is not None:
-                scores = scores * (sizes[0] * self._heat(rows).view(shape).softmax(dim=1))
+                scores = scores * (int(sizes[0]) * self._heat(rows).view(shape).softmax(dim=1))
             return scores.amax(dim=1) + offsets
         return self._padded(scores, rows, sizes) + offsets
 
