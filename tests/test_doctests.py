@@ -17,6 +17,7 @@ MODULES = sorted(
 )
 ROOMS = [
     "labelwood",
+    "labelwood.aggregated",
     "labelwood.data",
     "labelwood.features",
     "labelwood.labels",

@@ -85,7 +85,7 @@ class MultiInstanceClassifier(Model):
         affinity: Literal["cosine", "product"] = "cosine",
         loss: Loss = "softmax",
         epochs: Count = 20,
-        batch_size: Count = 32,
+        batch_size: Count = 16,
         learning_rate: Annotated[float, Gt(0)] = 1e-3,
         weight_decay: Amount = 0.01,
         seed: Annotated[int, Ge(0)] = 0,
