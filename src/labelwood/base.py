@@ -221,7 +221,7 @@ class Model(Params, ABC):
         self.n_labels_ = labels.n_cols
         self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
         try:
-            self._fit(features, labels, _as_weights(row_weights, n_rows))
+            self._fit(features, labels, as_weights(row_weights, n_rows))
         except BaseException:
             del self.n_labels_  # no longer fitted: what was learned before does not fit these counts
             raise
@@ -239,7 +239,7 @@ class Model(Params, ABC):
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         top = self._topk(self.check_features(X), min(k, self.n_labels_), limits)
-        return _padded(top, k)
+        return padded(top, k)
 
     def check_features(self, X: Any) -> Features:
         """Rows as native code reads them, if they have the features that were trained on."""
@@ -338,7 +338,13 @@ class Model(Params, ABC):
         """Takes the arrays back, perhaps mapped and read-only; with `state.verify`, after checking them."""
 
 
-def _as_weights(row_weights: Any, n_rows: int) -> Floats:
+def as_weights(row_weights: Any, n_rows: int) -> Floats:
+    """Checks how much rows count; none at all if that was not given.
+
+    Example:
+        >>> as_weights([1, 2], n_rows=2)
+        array([1., 2.], dtype=float32)
+    """
     if row_weights is None:
         return np.empty(0, np.float32)
     weights = np.asarray(row_weights, np.float32)
@@ -359,7 +365,13 @@ def shape_of(features: Features) -> tuple[int, int]:
     return int(features.shape[0]), int(features.shape[1])
 
 
-def _padded(top: TopK, k: int) -> TopK:
+def padded(top: TopK, k: int) -> TopK:
+    """The same answers, filled up to k a row.
+
+    Example:
+        >>> padded(TopK(ids=np.array([[2]]), scores=np.array([[0.5]])), k=2).ids
+        array([[ 2, -1]])
+    """
     missing = k - top.k
     if missing <= 0:
         return top

@@ -17,6 +17,8 @@ MODELS = {
     "softmax-tree": "labelwood.models.softmax_tree:SoftmaxTreeClassifier",
     "one-vs-rest": "labelwood.models.one_vs_rest:OneVsRest",
 }
+# Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
+OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
 
 
 def model_class(name: str) -> type[Model]:
@@ -28,7 +30,11 @@ def model_class(name: str) -> type[Model]:
     """
     if name not in MODELS:
         raise ParameterError(f"there is no model {name!r}; there are: {', '.join(MODELS)}")
-    module, _, attribute = MODELS[name].partition(":")
+    return _class_at(MODELS[name])
+
+
+def _class_at(place: str) -> type[Model]:
+    module, _, attribute = place.partition(":")
     cls: type[Model] = getattr(import_module(module), attribute)
     return cls
 
@@ -53,6 +59,7 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
         from labelwood.models.text import TextClassifier
 
         return TextClassifier.from_state(state)
-    if state.kind not in MODELS:
+    place = (MODELS | OF_BAGS).get(state.kind)
+    if place is None:
         raise ModelError(f"{path}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
-    return model_class(state.kind).from_state(state)
+    return _class_at(place).from_state(state)
