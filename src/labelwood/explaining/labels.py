@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from labelwood.labels import LabelIndex
     from labelwood.models.text import TextClassifier
 
+_ALIKE = 0.05  # a smaller cosine comes from words that most classifiers have in common
 _COMPARED = 20_000  # names that a misspelt one is compared with at most
 
 
@@ -97,12 +98,12 @@ class Naming:
         return tuple(Word(self.features[f] or f"#{f}", round(float(weights[f]), 4)) for f in ordered if weights[f] > 0)
 
     def nearest(self, labels: Any, cosines: Any, count: int) -> tuple[Neighbour, ...]:
-        """The labels with the largest cosines, best first; none whose cosine is not above zero."""
+        """The labels with the largest cosines, best first; none that is hardly alike."""
         order = np.lexsort((labels, -cosines))[:count]
         return tuple(
             Neighbour(self.labels[int(labels[i])], round(float(cosines[i]), 4), self.text(int(labels[i])))
             for i in order
-            if cosines[i] > 0
+            if cosines[i] > _ALIKE
         )
 
 

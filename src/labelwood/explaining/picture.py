@@ -30,7 +30,8 @@ _STYLE = f"""
   .section {{ font-size: 11px; font-weight: 600; letter-spacing: .04em; fill: #57606a; }}
   .middle {{ text-anchor: middle; }} .name {{ font-size: 12px; text-anchor: middle; }}
   {_colours(_LIGHT)}
-  .track {{ fill: #e6eaef; }} .chip {{ stroke-width: 1.2; fill-opacity: .14; }} .plain {{ fill: none; stroke: #aab4be; }}
+  .track {{ fill: #e6eaef; }} .plain {{ fill: none; stroke: #aab4be; }}
+  .chip {{ stroke-width: 1.2; fill-opacity: .14; }}
   path.link {{ fill: none; stroke-width: 2.5; }} rect.bar {{ stroke: none; }} .soft {{ opacity: .5; }}
   @media (prefers-color-scheme: dark) {{
     text {{ fill: #dde3e9; }} .paper {{ fill: #14181d; }} .card {{ fill: #1c2229; stroke: #3a424b; }}
@@ -57,13 +58,14 @@ def draw_explanation(explained: LabelExplanation) -> str:
         True
     """
     parts = _head(explained)
-    top: float = 118 if explained.text else 96
+    start = 104 if explained.text else 84  # where the lines to the cards begin
+    top: float = start + 44
     for number, copies in enumerate(explained.trees):
         if len(explained.trees) > 1:
             parts.append(_text(_WIDTH / 2, top + 4, f"tree {number + 1}", "title middle"))
             top += 22
-        for start in range(0, len(copies), _MOST_IN_ROW):
-            row, height = _cards(copies, start, top, links=number == 0 and start == 0)
+        for first in range(0, len(copies), _MOST_IN_ROW):
+            row, height = _cards(copies, first, top, start if number == 0 and first == 0 else None)
             parts += row
             top += height + _GAP
     height = round(top - _GAP + _MARGIN)
@@ -108,16 +110,16 @@ def _head(explained: LabelExplanation) -> list[str]:
     ]
 
 
-def _cards(copies: Sequence[Copy], start: int, top: float, *, links: bool) -> tuple[list[str], float]:
-    """A row of cards, and how high it is."""
-    row = copies[start : start + _MOST_IN_ROW]
+def _cards(copies: Sequence[Copy], first: int, top: float, links: float | None) -> tuple[list[str], float]:
+    """A row of cards, and how high it is; with lines that begin at the height `links`."""
+    row = copies[first : first + _MOST_IN_ROW]
     n_columns = min(len(copies), _MOST_IN_ROW)
     card_width = min((_WIDTH - 2 * _MARGIN - (n_columns - 1) * _GAP) / n_columns, 560)
     left = (_WIDTH - n_columns * card_width - (n_columns - 1) * _GAP) / 2
-    cards = [_Card(copy, start + i, left + i * (card_width + _GAP), top, card_width) for i, copy in enumerate(row)]
+    cards = [_Card(copy, first + i, left + i * (card_width + _GAP), top, card_width) for i, copy in enumerate(row)]
     bodies = [card.body() for card in cards]
     height = max(card.bottom for card in cards) + _PADDING - top
-    drawn = [part for card in cards if links for part in [card.link()]]
+    drawn = [] if links is None else [card.link(links) for card in cards]
     for card, body in zip(cards, bodies, strict=True):
         drawn += [card.frame(height), *body, "</g>"]
     return drawn, height
@@ -142,12 +144,12 @@ class _Card:
     def inside(self) -> float:
         return self.width - 2 * _PADDING
 
-    def link(self) -> str:
+    def link(self, start: float) -> str:
         """From the label to the card."""
-        x, start = self.x + self.width / 2, 58
+        x, middle = self.x + self.width / 2, (start + self.y) / 2
         return (
-            f'<path class="link {self.colour} soft" d="M{_WIDTH / 2:.1f} {start} C{_WIDTH / 2:.1f} {self.y:.1f} '
-            f'{x:.1f} {start} {x:.1f} {self.y:.1f}"/>'
+            f'<path class="link {self.colour}" d="M{_WIDTH / 2:.1f} {start:.1f} C{_WIDTH / 2:.1f} {middle + 14:.1f} '
+            f'{x:.1f} {middle - 14:.1f} {x:.1f} {self.y:.1f}"/>'
         )
 
     def frame(self, height: float) -> str:
@@ -190,7 +192,7 @@ class _Card:
                 _text(self.x + _PADDING, middle + 4, shortened(word.word, names / 13 / _SIZE - 1), "", word.word),
                 f'<rect class="track" {place} width="{room:.1f}"/>',
                 f'<rect class="bar {self.colour}{"" if strong else " soft"}" {place} width="{length:.1f}"/>',
-                _text(self.x + self.width - _PADDING, middle + 4, f"{word.weight:.1f}", "number"),
+                _text(self.x + self.width - _PADDING, middle + 4, f"{word.weight:.2f}", "number"),
             ]
             self.bottom += _LINE
         return parts
@@ -203,7 +205,7 @@ class _Card:
         x = self.x + _PADDING
         for neighbour in labels:
             name = shortened(neighbour.label, (self.inside - 24) / 12 / _SIZE)
-            wide = width(name) * 12 * _SIZE + 18
+            wide = width(name) * 12 * _SIZE + 14
             if x + wide > self.x + self.width - _PADDING + 0.5:
                 x, self.bottom = self.x + _PADDING, self.bottom + _CHIP + 4
             tip = f"{neighbour.label} ({neighbour.similarity:.2f}){f': {neighbour.text}' if neighbour.text else ''}"

@@ -23,8 +23,8 @@ def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str
         <BLANKLINE>
         copy 1: leaf 1, depth 1, 9 labels
           words of the label here
-          sweet            #########  2.0
-          tree             #####      1.0
+          sweet            ######### 2.00
+          tree             #####     1.00
         <BLANKLINE>
     """
     facts = headline(explained.n_rows, explained.n_copies, len(explained.trees))
@@ -65,7 +65,7 @@ def _column(title: str, words: Sequence[Word], blocks: bool) -> list[str]:
 
 def _bar_line(word: Word, most: float, blocks: bool) -> str:
     name = shortened(word.word, _NAME)
-    return f"{name}{' ' * (_NAME - width(name))} {_bar(word.weight / most, blocks)} {word.weight:4.1f}"
+    return f"{name}{' ' * (_NAME - width(name))} {_bar(word.weight / most, blocks)} {word.weight:4.2f}"
 
 
 def _bar(share: float, blocks: bool) -> str:
