@@ -40,10 +40,10 @@ class Copy:
     `cluster_words` are what the classifiers on the way to the leaf weigh most: the weights for each node of the path
     are added up, those of the leaf itself fully, those of its parent by half, and so on upwards. `words` are what the
     label's own classifier in this leaf weighs most. `separating_words` are those words of the label that lead to this
-    copy rather than to another one of the same tree: the sum of a word's weights on the whole way to the label, less
-    the largest such sum of another copy, times what the word counts for the label itself. (The labels' classifiers
-    alone would mislead: each learns from all rows of the label, and that of a cluster of fruits relies on "computer"
-    because nothing else there has to do with computers.)
+    copy rather than to another one of the same tree: the sum of a word's weights on the way to the leaf, less the
+    largest such sum of another copy, times what the word counts for the label itself. (What the label's classifiers in
+    the leaves weigh differently would mislead: each learns from all rows of the label, and that of a leaf of fruits
+    relies on "computer", because nothing else there has to do with computers.)
 
     Example:
         >>> copy = Copy(tree=0, leaf=2, path=(0, 2), n_labels=9)

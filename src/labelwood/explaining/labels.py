@@ -115,7 +115,7 @@ class _Place:
     labels: Any  # of the leaf
     cluster: NDArray[np.float32]  # of each feature: what it says for the cluster
     own: NDArray[np.float32]  # ... for the label, in this leaf
-    whole: NDArray[np.float32]  # ... for the label, all the way from the root
+    way: NDArray[np.float32]  # ... for going all the way from the root to the leaf
     likeness: Any  # of each label of the leaf: cosine with the label
     typical: Any  # of each label of the leaf: cosine with the cluster
 
@@ -146,12 +146,12 @@ class _Explaining:
         cluster = np.zeros_like(own)
         for steps_up, of_node in enumerate(reversed(on_the_way)):
             cluster += UPWARDS**steps_up * of_node
-        whole: NDArray[np.float32] = np.stack([own, *on_the_way]).sum(axis=0)
+        way: NDArray[np.float32] = np.stack([np.zeros_like(own), *on_the_way]).sum(axis=0)
         is_other = labels != self.label
         others = labels[is_other]
         likeness = _cosines(weights, own)[is_other]
         typical = _cosines(weights.maximum(0), np.maximum(cluster, 0))[is_other]
-        return _Place(path, others, cluster, own, whole, likeness, typical)
+        return _Place(path, others, cluster, own, way, likeness, typical)
 
     def _copy(self, place: _Place, separating: NDArray[np.float32]) -> Copy:
         return Copy(
@@ -174,8 +174,8 @@ def _separating(places: list[_Place]) -> list[NDArray[np.float32]]:
     speaks_for_label = np.maximum(np.mean([place.own for place in places], axis=0), 0)
     found = []
     for place in places:
-        best_other = np.max([other.whole for other in places if other is not place], axis=0)
-        found.append(speaks_for_label * (place.whole - best_other))
+        best_other = np.max([other.way for other in places if other is not place], axis=0)
+        found.append(speaks_for_label * (place.way - best_other))
     return found
 
 

@@ -167,8 +167,8 @@ class _Card:
             _text(self.x + self.width - _PADDING, self.y + 32, place, "number"),
         ]
         self.bottom = self.y + 40
-        parts += self._bars("WORDS THAT LEAD HERE", copy.separating_words, strong=True)
-        parts += self._bars("WHAT THIS CLUSTER IS ABOUT", copy.cluster_words, strong=not copy.separating_words)
+        parts += self._bars("WHAT THIS CLUSTER IS ABOUT", copy.cluster_words, strong=True)
+        parts += self._bars("WORDS OF THE LABEL THAT LEAD HERE", copy.separating_words, strong=False)
         parts += self._chips("LABELS LIKE IT HERE", copy.siblings, f"chip {self.colour}")
         parts += self._chips("LABELS THE CLUSTER IS MADE OF", copy.characteristic, "chip plain")
         return parts + self._own_words()
@@ -224,7 +224,7 @@ class _Card:
         """The label's own words, in as many lines as they take."""
         if not self.copy.words:
             return []
-        parts = [self._section("ITS OWN STRONGEST WORDS HERE")]
+        parts = [self._section("WHAT TELLS IT FROM THE OTHER LABELS HERE")]
         columns = self.inside / 12 / _SIZE
         lines = [""]
         for word in self.copy.words:

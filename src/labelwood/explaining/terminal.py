@@ -22,9 +22,9 @@ def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str
         pear  lies in 1 leaf · 3 training rows
         <BLANKLINE>
         copy 1: leaf 1, depth 1, 9 labels
-          words of the label here
+          what tells it from the others
           sweet            ######### 2.00
-          tree             #####     1.00
+          tree             ####      1.00
         <BLANKLINE>
     """
     facts = headline(explained.n_rows, explained.n_copies, len(explained.trees))
@@ -42,9 +42,9 @@ def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str
 
 def _copy_lines(copy: Copy, title: str, blocks: bool) -> list[str]:
     columns = [
-        ("words that lead here", copy.separating_words),
         ("words of this cluster", copy.cluster_words),
-        ("words of the label here", copy.words),
+        ("words that lead here", copy.separating_words),
+        ("what tells it from the others", copy.words),
     ]
     shown = [_column(name, words, blocks) for name, words in columns if words]
     lines = [f"{title}: leaf {copy.leaf}, depth {copy.depth}, {number_of(copy.n_labels, 'label')}"]
