@@ -62,7 +62,7 @@ def draw_explanation(explained: LabelExplanation) -> str:
     top: float = start + 44
     for number, copies in enumerate(explained.trees):
         if len(explained.trees) > 1:
-            parts.append(_text(_WIDTH / 2, top + 4, f"tree {number + 1}", "title middle"))
+            parts.append(_text(_MARGIN, top + 8, f"Tree {number + 1}", "title"))
             top += 22
         for first in range(0, len(copies), _MOST_IN_ROW):
             row, height = _cards(copies, first, top, start if number == 0 and first == 0 else None)
@@ -168,9 +168,9 @@ class _Card:
         ]
         self.bottom = self.y + 40
         parts += self._bars("WHAT THIS CLUSTER IS ABOUT", copy.cluster_words, strong=True)
-        parts += self._bars("WORDS OF THE LABEL THAT LEAD HERE", copy.separating_words, strong=False)
+        parts += self._bars("WORDS THAT LEAD HERE", copy.separating_words, strong=False)
         parts += self._chips("LABELS LIKE IT HERE", copy.siblings, f"chip {self.colour}")
-        parts += self._chips("LABELS THE CLUSTER IS MADE OF", copy.characteristic, "chip plain")
+        parts += self._chips("LABELS OF THE CLUSTER", copy.characteristic, "chip plain")
         return parts + self._own_words()
 
     def _section(self, title: str) -> str:
@@ -224,7 +224,7 @@ class _Card:
         """The label's own words, in as many lines as they take."""
         if not self.copy.words:
             return []
-        parts = [self._section("WHAT TELLS IT FROM THE OTHER LABELS HERE")]
+        parts = [self._section("WHAT SETS IT APART HERE")]
         columns = self.inside / 12 / _SIZE
         lines = [""]
         for word in self.copy.words:

@@ -22,7 +22,7 @@ def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str
         pear  lies in 1 leaf · 3 training rows
         <BLANKLINE>
         copy 1: leaf 1, depth 1, 9 labels
-          what tells it from the others
+          what sets it apart here
           sweet            ######### 2.00
           tree             ####      1.00
         <BLANKLINE>
@@ -44,7 +44,7 @@ def _copy_lines(copy: Copy, title: str, blocks: bool) -> list[str]:
     columns = [
         ("words of this cluster", copy.cluster_words),
         ("words that lead here", copy.separating_words),
-        ("what tells it from the others", copy.words),
+        ("what sets it apart here", copy.words),
     ]
     shown = [_column(name, words, blocks) for name, words in columns if words]
     lines = [f"{title}: leaf {copy.leaf}, depth {copy.depth}, {number_of(copy.n_labels, 'label')}"]
