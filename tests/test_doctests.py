@@ -18,6 +18,7 @@ MODULES = sorted(
 ROOMS = [
     "labelwood",
     "labelwood.data",
+    "labelwood.explaining",
     "labelwood.features",
     "labelwood.labels",
     "labelwood.metrics",
