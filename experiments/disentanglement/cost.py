@@ -31,12 +31,13 @@ def _round(trials: Trials, number: int) -> dict[str, dict[str, float]]:
     order = np.random.default_rng(number).permutation(list(TIMED)).tolist()
     models: dict[str, Any] = {}
     found: dict[str, dict[str, float]] = {}
+    rows = trials.rows  # read before the clock starts
     for variant in order:
         params = TIMED[variant]
         models[variant], seconds = on_the_clock(lambda params=params: trials.trained(**params))
         found[variant] = {"train_cpu_s": seconds}
     models[MEAN], found[MEAN] = with_merge(models[ALL], "mean"), dict(found[ALL])
-    for variant, times in predicting.times(models, trials.rows.X_test).items():
+    for variant, times in predicting.times(models, rows.X_test).items():
         found[variant] |= times
     return {variant: found[variant] for variant in (*TIMED, MEAN)}
 

@@ -19,6 +19,9 @@ from labelwood.labels import pifa
 SETS = ("eurlex4k", "wordnet")
 KS = (2, 3, 4)
 PLAIN = "plain"
+# Whose matcher splits the rows of a label: the one that its leaves were chosen by, the one that was trained for them,
+# or that of the baseline.
+CHOOSING, REFITTED, ANYWHERE = "choosing", "refitted", "anywhere"
 
 
 def measure(trials: Trials, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -50,9 +53,10 @@ def _figures(trials: Trials, k: int, mode: str, seed: int) -> dict[str, Any]:
         models |= {f"copies {copies}": judged(ours, rows), f"random {copies}": judged(others, rows)}
         if copies == k:
             before = (rows.X_train, _widened(trials.rows.Y_train, len(numbers)), numbers, seed)
+            pairs = {CHOOSING: (plain, ours), REFITTED: (ours, ours), ANYWHERE: (others, others)}
             split = {
-                name: information.disentanglement(model.trees_[0], *before)
-                for name, model in (("chosen", ours), ("anywhere", others))
+                name: information.disentanglement(matcher.trees_[0], model.trees_[0].tree, *before)
+                for name, (matcher, model) in pairs.items()
             }
     return {"labels": rows.Y_train.shape[1], "models": models, "information": split}
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from labelwood.inputs import from_scipy, unit_rows
 from labelwood.search.tree import TrainedTree
+from labelwood.trees import LabelTree
 from labelwood.trees.overlap import places_of
 
 ENOUGH = 10  # a component counts if more rows than this have it and no other of its fused label
@@ -29,14 +30,17 @@ def _entropy(counts: NDArray[Any]) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
-def disentanglement(trained: TrainedTree, X: Any, Y: Any, numbers: NDArray[np.int64], seed: int) -> dict[str, float]:
-    """How the matcher splits the rows of fused labels, against what they were made from and against random splits.
+def disentanglement(
+    matcher: TrainedTree, tree: LabelTree, X: Any, Y: Any, numbers: NDArray[np.int64], seed: int
+) -> dict[str, float]:
+    """How a matcher splits the rows of fused labels, against what they were made from and against random splits.
 
-    `Y` has the labels before they were fused, as `numbers` says. A row goes to the copy whose leaf the matcher scores
-    highest. Random splits have parts of the same sizes. Means over labels whose components all have enough rows.
+    `tree` says where the fused labels lie; it has the matcher's leaves. `Y` has the labels before they were fused, as
+    `numbers` says. A row goes to the copy whose leaf the matcher scores highest. Random splits have parts of the same
+    sizes. Means over labels whose components all have enough rows.
     """
-    scores = leaf_scores(trained, X)
-    places = places_of(trained.tree)
+    scores = leaf_scores(matcher, X)
+    places = places_of(tree)
     random = np.random.default_rng(seed)
     found = []
     for label, rows, components in components_of(Y, numbers):

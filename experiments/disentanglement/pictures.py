@@ -19,7 +19,6 @@ from tables import relative_costs
 from labelwood.tradeoff.plots import COLOURS, INK, STYLE
 
 SALT = {"svg.hashsalt": "disentanglement"}
-LOOKS = {"copies 2": 0, "random 2": 1, "copies": 2, "random": 3}  # of the curves of Figure 2
 
 
 def draw(part: str, found: Mapping[str, Any]) -> dict[str, str]:
@@ -53,21 +52,30 @@ def _gains(axes: Any, cases: Sequence[dict[str, Any]]) -> None:
     """The mean of each mode, and a bar from the lowest seed to the highest."""
     modes = [mode for mode in MODES if any(case["mode"] == mode for case in cases)]
     axes.axhline(0, color=INK, linewidth=0.8)
-    series = list(figure2.series(cases[0]["k"])) if cases else []
-    for place, name in enumerate(series):
-        kind, copies = name.split()
-        number = LOOKS[name if copies == "2" else kind]
+    series = figure2.series(cases[0]["k"]) if cases else {}
+    for place, name in enumerate(sorted(series)):  # chosen copies first
         values = [figure2.gains(case, name) for mode in modes for case in cases if case["mode"] == mode]
         means = np.array([each.mean() for each in values])
-        spread = np.abs([[each.min(), each.max()] for each in values] - means[:, None]).T
+        bars = np.abs([[each.min(), each.max()] for each in values] - means[:, None]).T
         x = np.arange(len(modes)) + 0.09 * (place - (len(series) - 1) / 2)
-        words = ("as many random, {}" if kind == "random" else "copies={}").format("2" if copies == "2" else "k")
-        look = {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 5, "linewidth": 1.2, "capsize": 2}
-        fill = "none" if kind == "random" else "full"
-        line = "--" if kind == "random" else "-"
-        axes.errorbar(x, means, spread, **look, fillstyle=fill, linestyle=line, label=words)
+        axes.errorbar(x, means, bars, **_look(*name.split()))
     axes.set_xticks(range(len(modes)), modes)
     axes.margins(0.1, 0.12)
+
+
+def _look(kind: str, copies: str) -> dict[str, Any]:
+    """Colours tell numbers of copies apart, hollow marks those that lie anywhere."""
+    number, chosen = int(copies != "2"), kind == "copies"
+    name = "copies=2" if copies == "2" else "copies=k"
+    return {
+        "color": COLOURS[number],
+        "marker": MARKERS[number],
+        "fillstyle": "full" if chosen else "none",
+        "linestyle": "-" if chosen else "--",
+        "markersize": 5,
+        "linewidth": 1.2,
+        "label": name if chosen else f"{name}, but random leaves",
+    }
 
 
 def copies(found: Mapping[str, Any]) -> Figure:

@@ -2,8 +2,8 @@
 
 Usage: python experiments/disentanglement/run.py DATA_FOLDER -o OUT [--sets wordnet,debian_deps] [--parts table4]
 
-DATA_FOLDER holds a folder for each dataset. Parts are run one after another; `copies` and `cost` measure time and want a
-quiet machine. OUT gets for each part a file of JSON, its tables and its pictures. Run again, it does only what is
+DATA_FOLDER holds a folder for each dataset. Parts are run one after another; `copies` and `cost` measure time and want
+a quiet machine. OUT gets for each part a file of JSON, its tables and its pictures. Run again, it does only what is
 missing; sets and parts may be added.
 """
 

@@ -40,9 +40,10 @@ def with_spread(values: Sequence[float] | np.ndarray[Any, Any], digits: int = 2)
 
 
 def change(values: Sequence[float] | np.ndarray[Any, Any], digits: int = 2, *, spread: bool = True) -> str:
-    """The mean of changes, bold where all have its sign; and the lowest and the highest."""
+    """The mean of changes, bold where those of all seeds have its sign; and the lowest and the highest."""
     mean, low, high = (signed(float(how(values)), digits) for how in (np.mean, np.min, np.max))
-    text = f"**{mean}**" if len(values) > 1 and (np.min(values) > 0 or np.max(values) < 0) else mean
+    is_sure = len(values) > 1 and (np.min(values) > 0 or np.max(values) < 0) and mean[0] in "+−"
+    text = f"**{mean}**" if is_sure else mean
     return f"{text} ({low} to {high})" if spread and low != high else text
 
 
@@ -83,22 +84,29 @@ def _information(found: Found) -> str:
     lines = []
     for name, cases in found.items():
         for case in cases:
-            runs = [run["information"] for run in case["runs"] if run["information"]["chosen"]["labels"]]
+            runs = [run["information"] for run in case["runs"]]
+            runs = [run for run in runs if run[figure2.CHOOSING]["labels"]]
             if runs:
                 lines.append([NAMES[name], *_case(case), *_split(runs)])
-    header = ["", "k", "mode", "labels", "rows a label", "matcher's split", "random split", "labels nearer than random"]
-    return table([*header, "split by random copies"], lines)
+    columns = [f"{matcher}: bits, random split's, labels nearer" for matcher in _MATCHERS.values()]
+    return table(["", "k", "mode", "labels", "rows a label", *columns], lines)
 
 
 def _split(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> list[str]:
-    chosen = {name: [run["chosen"][name] for run in runs] for name in runs[0]["chosen"]}
-    return [
-        f"{np.mean(chosen['labels']):.0f}",
-        f"{np.mean(chosen['rows']):.0f}",
-        *(with_spread(chosen[name], 3) for name in ("matcher", "random")),
-        f"{np.mean(chosen['better']):.1f} %",
-        with_spread([run["anywhere"]["matcher"] for run in runs], 3),
-    ]
+    """Bits from the true split, beside those of random splits whose parts are as large, and in how many labels fewer."""
+    cells = [f"{np.mean([run[figure2.CHOOSING][figure] for run in runs]):.0f}" for figure in ("labels", "rows")]
+    for matcher in _MATCHERS:
+        own, others, nearer = (np.mean([run[matcher][figure] for run in runs]) for figure in _BITS)
+        cells.append(f"{own:.3f}, {others:.3f} ({signed(float(own - others), 3)}), {nearer:.0f} %")
+    return cells
+
+
+_MATCHERS = {
+    figure2.CHOOSING: "matcher that chose the leaves",
+    figure2.REFITTED: "matcher after refit",
+    figure2.ANYWHERE: "random leaves",
+}
+_BITS = ("matcher", "random", "better")
 
 
 def copies(found: Found) -> dict[str, str]:
@@ -169,10 +177,11 @@ def _variants(found: Found) -> str:
     for name, variants in found.items():
         for variant, merge in _ways():
             runs = variants[variant]
-            cells = [change(changes(variants, variant, reals.BASE, metric, merge)) for metric in P + PSP]
             sizes = [f"{np.mean([run[size] for run in runs]):.{n}f}" for size, n in _SIZES.items()]
-            lines.append([NAMES[name], variant, merge, *sizes, *cells])
-    return table(["", "", "merge", "leaves a label", "largest leaf", *P, *PSP], lines)
+            against = [changes(variants, variant, reals.BASE, metric, merge) for metric in P + PSP]
+            scored = [change(each, spread=False) for each in against[3:]]
+            lines.append([NAMES[name], variant, merge, *sizes, *map(change, against[:3]), *_by_three(scored)])
+    return table(["", "", "merge", "leaves a label", "largest leaf", *P, "PSP@1 / 3 / 5"], lines)
 
 
 _SIZES = {"copies_a_label": 2, "largest_leaf": 0}
