@@ -52,10 +52,10 @@ def _figures(trials: Trials, k: int, mode: str, seed: int) -> dict[str, Any]:
         others = fused.trained(tree=fused.random_tree(copies=copies, seed=seed), seed=seed)
         models |= {f"copies {copies}": judged(ours, rows), f"random {copies}": judged(others, rows)}
         if copies == k:
-            before = (rows.X_train, _widened(trials.rows.Y_train, len(numbers)), numbers, seed)
+            before = (rows.X_train, _widened(trials.rows.Y_train, len(numbers)), numbers)
             pairs = {CHOOSING: (plain, ours), REFITTED: (ours, ours), ANYWHERE: (others, others)}
             split = {
-                name: information.disentanglement(matcher.trees_[0], model.trees_[0].tree, *before)
+                name: information.disentanglement(matcher.trees_[0], model.trees_[0].tree, *before, seed=seed)
                 for name, (matcher, model) in pairs.items()
             }
     return {"labels": rows.Y_train.shape[1], "models": models, "information": split}

@@ -31,7 +31,7 @@ def _entropy(counts: NDArray[Any]) -> float:
 
 
 def disentanglement(
-    matcher: TrainedTree, tree: LabelTree, X: Any, Y: Any, numbers: NDArray[np.int64], seed: int
+    matcher: TrainedTree, tree: LabelTree, X: Any, Y: Any, numbers: NDArray[np.int64], *, seed: int
 ) -> dict[str, float]:
     """How a matcher splits the rows of fused labels, against what they were made from and against random splits.
 

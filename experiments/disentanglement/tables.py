@@ -93,7 +93,7 @@ def _information(found: Found) -> str:
 
 
 def _split(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> list[str]:
-    """Bits from the true split, beside those of random splits whose parts are as large, and in how many labels fewer."""
+    """Bits from the true split, those of random splits with parts as large, and in how many labels there are fewer."""
     cells = [f"{np.mean([run[figure2.CHOOSING][figure] for run in runs]):.0f}" for figure in ("labels", "rows")]
     for matcher in _MATCHERS:
         own, others, nearer = (np.mean([run[matcher][figure] for run in runs]) for figure in _BITS)
