@@ -31,12 +31,12 @@ from common.parts import keep, known, some_of, whole_numbers, write_texts
 from fusing import MODES
 from learning import Trials
 
-PARTS: dict[str, Callable[[str, Trials, argparse.Namespace], Any]] = {
-    "fused": lambda _, trials, given: fused.measure(trials, given),
+PARTS: dict[str, Callable[[Trials, argparse.Namespace], Any]] = {
+    "fused": fused.measure,
     "copies": copies.measure,
-    "table4": lambda _, trials, given: table4.measure(trials, given),
-    "cost": lambda _, trials, given: cost.measure(trials, given),
-    "combined": lambda _name, trials, _given: combined.measure(trials),
+    "table4": table4.measure,
+    "cost": cost.measure,
+    "combined": lambda trials, _: combined.measure(trials),
 }
 SETS = {
     "fused": fused.SETS,
@@ -57,7 +57,7 @@ def main() -> None:
             sys.stderr.write(f"{name}: {part}\n")
             which = name if options.rows is None else f"{name}-{options.rows}"
             trials = Trials(read, Kept(options.output / "runs" / f"{part}-{which}"), options.threads)
-            keep(options.output, part, name, PARTS[part](name, trials, options), datasets.NAMES)
+            keep(options.output, part, name, PARTS[part](trials, options), datasets.NAMES)
     for part in PARTS:
         found = known(options.output, part)
         if found:
