@@ -40,7 +40,8 @@ class Trials:
         return self.kept.figures(name, settings, measure)
 
     def trained(self, **params: Any) -> lw.TreeClassifier:
-        """A tree of linear classifiers."""
+        """A tree of linear classifiers; leaves have no limit unless one is given, as in the paper."""
+        params = {"crowding": None, **params}
         return lw.TreeClassifier(**params, n_threads=self.n_threads).fit(self.rows.X_train, self.rows.Y_train)
 
     def tree(self, *, copies: int, seed: int) -> LabelTree:

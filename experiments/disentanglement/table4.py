@@ -16,8 +16,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     RANKER: {"copies": 2, "refit": "ranker"},
     ALL: {"copies": 2},
     "out-of-fold": {"copies": 2, "matching": "out-of-fold"},
-    "crowding 2.5": {"copies": 2, "crowding": 2.5},
-    "crowding 1.5": {"copies": 2, "crowding": 1.5},
+    "crowding 2": {"copies": 2, "crowding": 2.0},
+    "crowding 1.25, the default": {"copies": 2, "crowding": 1.25},
     RANDOM: {},
 }
 
