@@ -75,8 +75,8 @@ class TreeClassifier(Model):
         matching: Whether leaves are chosen by where the search leads the training rows themselves ("in-sample"), or
             rows that its classifiers have not seen ("out-of-fold").
         crowding: Labels of a leaf at most, in multiples of what leaves would hold on average if all labels had all
-            their copies; leaves that hold more already take no others. None for no limit: a little more precise, and slower
-            to train and to search.
+            their copies; leaves that hold more already take no others. None for no limit: a little more precise, and
+            slower to train and to search.
         merge: Which score counts of a label that lies in several leaves: the highest, or the mean over those that the
             beam reaches, which the search has to look at a few more leaves for. Both are exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
