@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -322,16 +323,20 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
                         to_numpy(std::move(b.scales)));
 }
 
-// The leaves of each label: counted, most rows first, up to `copies` of them; or with a cap, fitted.
+// The leaves of each label: counted, most rows first, up to `copies` of them; or where leaves have limits, fitted.
 nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, const Array<int64_t>& reached_indptr,
                        const Array<int32_t>& reached_indices, int64_t n_leaves, const Array<int64_t>& own_indptr,
-                       const Array<int32_t>& own_indices, int64_t copies, int64_t cap, int n_threads) {
+                       const Array<int32_t>& own_indices, int64_t copies, const Array<int64_t>& room, int n_threads) {
   const CsrView reached = pattern_view(reached_indptr, reached_indices, n_leaves), own = pattern_view(own_indptr, own_indices, n_leaves);
   const CsrView members = pattern_view(member_indptr, member_indices, reached.n_rows());
   if (own.n_rows() != members.n_rows()) throw Error("there are not leaves for each label");
-  if (cap > 0 && cap < (own.n_rows() + n_leaves - 1) / n_leaves) throw Error("the leaves have no room for all labels");
+  const auto limits = view(room);
+  if (!limits.empty() && std::ssize(limits) != n_leaves) throw Error("there is not a limit for each leaf");
+  if (!limits.empty() && std::accumulate(limits.begin(), limits.end(), int64_t{0}) < own.n_rows())
+    throw Error("the leaves have no room for all labels");
   Places found = without_gil([&] {
-    return cap > 0 ? fitted(counted(members, reached, own, 0, n_threads), own, copies, cap) : counted(members, reached, own, copies, n_threads);
+    if (limits.empty()) return counted(members, reached, own, copies, n_threads);
+    return fitted(counted(members, reached, own, 0, n_threads), own, copies, limits);
   });
   return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)), to_numpy(std::move(found.counts)));
 }

@@ -44,8 +44,7 @@ class Counter {
 // Puts labels into leaves that have a limit.
 class Fitting {
  public:
-  Fitting(const CsrView& own, int64_t cap)
-      : own_(own), room_(own.n_cols, cap), taken_(own.n_rows()) {}
+  Fitting(const CsrView& own, std::span<const int64_t> room) : own_(own), room_(room.begin(), room.end()), taken_(own.n_rows()) {}
 
   bool take(int32_t label, int32_t leaf, int64_t up_to) {
     auto& leaves = taken_[label];
@@ -99,7 +98,7 @@ Places counted(const CsrView& members, const CsrView& reached, const CsrView& ow
   return out;
 }
 
-Places fitted(const Places& counts, const CsrView& own, int64_t copies, int64_t cap) {
+Places fitted(const Places& counts, const CsrView& own, int64_t copies, std::span<const int64_t> room) {
   const int64_t n_labels = own.n_rows();
   std::vector<int32_t> label_of(counts.leaves.size());
   for (int32_t label = 0; label < n_labels; ++label)
@@ -107,7 +106,7 @@ Places fitted(const Places& counts, const CsrView& own, int64_t copies, int64_t 
   std::vector<int64_t> order(counts.leaves.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return counts.counts[a] > counts.counts[b]; });
-  Fitting fitting(own, cap);
+  Fitting fitting(own, room);
   for (int64_t i : order) fitting.take(label_of[i], counts.leaves[i], 1);
   for (int32_t label = 0; label < n_labels; ++label) fitting.take_any(label);
   for (int64_t i : order) fitting.take(label_of[i], counts.leaves[i], copies);

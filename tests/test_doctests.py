@@ -19,6 +19,7 @@ ROOMS = [
     "labelwood",
     "labelwood.aggregated",
     "labelwood.data",
+    "labelwood.explaining",
     "labelwood.features",
     "labelwood.labels",
     "labelwood.metrics",

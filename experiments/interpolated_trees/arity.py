@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import timed
-from datasets import Rows
+from common.rows import Rows
 
 SETS = ("wordnet", "debian_deps")
 ARITIES = (2, 4, 16, 64)

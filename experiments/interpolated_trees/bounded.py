@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import numpy as np
-from datasets import Rows
+from common.rows import Rows
 
 import labelwood as lw
 from labelwood.metrics import evaluate

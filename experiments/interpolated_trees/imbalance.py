@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from datasets import Rows
+from common.rows import Rows
 
 from labelwood.labels import labels_to_cover
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from datasets import GENERATED, Rows
+from common.rows import Rows
+from datasets import GENERATED
 
 from labelwood.tradeoff import sweep
 from labelwood.trees import lam_of

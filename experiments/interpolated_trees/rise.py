@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from datasets import GENERATED, NAMES, Rows
+from common.rows import Rows
+from datasets import GENERATED, NAMES
 
 import labelwood as lw
 from labelwood.inputs import as_labels

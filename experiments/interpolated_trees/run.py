@@ -27,7 +27,7 @@ import rise
 import tables
 import timing
 from common.parts import keep, known, numbers, some_of, write_texts
-from datasets import Rows
+from common.rows import Rows
 
 PARTS: dict[str, Callable[[str, Rows, Path, argparse.Namespace], Any]] = {
     "imbalance": lambda _name, rows, _folder, _: imbalance.measure(rows),

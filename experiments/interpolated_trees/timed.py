@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from datasets import Rows
+from common.rows import Rows
 
 from labelwood.inputs import as_features, as_labels
 from labelwood.models import load

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import timed
-from datasets import GENERATED, Rows
+from common.rows import Rows
+from datasets import GENERATED
 
 from labelwood.trees import lam_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from common.kept import Kept
+from common.rows import Rows
 from corpora import FORMAT, Corpus
 from settings import model, settings, vectorizer
 
@@ -18,16 +18,6 @@ from labelwood.metrics import evaluate
 from labelwood.metrics.depth import expected_depth
 
 K = 5
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Features and labels of training and test rows."""
-
-    X_train: Any
-    Y_train: Any
-    X_test: Any
-    Y_test: Any
 
 
 class Trials:

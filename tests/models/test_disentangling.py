@@ -68,7 +68,7 @@ def test_the_crowding_of_leaves_has_a_limit(rows):
     for crowding in (None, 1.0):
         tree = lw.TreeClassifier(**PLAIN, copies=2, crowding=crowding).fit(*rows).trees_[0].tree
         sizes[crowding] = tree.leaf_sizes.max()
-        limit = int(np.ceil(2 * tree.n_labels / len(tree.leaves)))
+        limit = max(12, int(np.ceil(2 * tree.n_labels / len(tree.leaves))))
     assert sizes[1.0] <= limit < sizes[None]
 
 

@@ -104,6 +104,15 @@ def test_the_cap_is_kept_and_every_label_covered(seed, exact):
         assert new.any(axis=1).all()
 
 
+def test_leaves_may_have_limits_of_their_own():
+    tree, Y, reached = random_case(1)
+    limits = np.array([2, 3, 12, 5])
+    for exact in (False, True):
+        new = placed(overlapping(tree, Y, reached, copies=3, max_labels=limits, exact=exact))
+        assert (new.sum(axis=0) <= limits).all()
+        assert new.any(axis=1).all()
+
+
 def test_the_exact_placement_is_that_of_brute_force_and_the_greedy_one_is_no_better():
     better = 0
     for seed in range(25):
@@ -140,7 +149,9 @@ def test_the_same_leaves_for_any_number_of_threads():
     ("change", "says"),
     [
         ({"copies": 0}, "copies is 0: a label lies in one leaf at least"),
-        ({"max_labels": 2}, "max_labels is 2: 4 leaves need at least 3 for all labels"),
+        ({"max_labels": 2}, "max_labels leaves room for 8 of 12 labels: allow more in a leaf"),
+        ({"max_labels": [9, 9]}, "max_labels must be a whole number above 0, or one for each of the 4 leaves"),
+        ({"max_labels": 3.5}, "max_labels must be a whole number above 0"),
         ({"reached": np.ones((40, 3))}, r"reached must be rows × 4 leaves and Y rows × 12 labels, not 40 × 3"),
         ({"reached": np.ones((39, 4))}, "not 39 × 4 and 40 × 12"),
         ({"Y": np.ones((40, 11))}, "40 × 11"),

@@ -74,7 +74,9 @@ class TreeClassifier(Model):
         refit: Whether then all classifiers are trained, or only the "ranker": those of the labels in the leaves.
         matching: Whether leaves are chosen by where the search leads the training rows themselves ("in-sample"), or
             rows that its classifiers have not seen ("out-of-fold").
-        crowding: Labels of a leaf at most, in multiples of what all leaves hold on average; no limit if not given.
+        crowding: Labels of a leaf at most, in multiples of what leaves would hold on average if all labels had all
+            their copies; leaves that hold more already take no others. None for no limit: a little more precise, and
+            slower to train and to search.
         merge: Which score counts of a label that lies in several leaves: the highest, or the mean over those that the
             beam reaches, which the search has to look at a few more leaves for. Both are exact.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
@@ -124,7 +126,7 @@ class TreeClassifier(Model):
         rounds: Annotated[int, Ge(0)] | None = None,
         refit: Refit = "all",
         matching: Matching = "in-sample",
-        crowding: Annotated[float, Ge(1)] | None = None,
+        crowding: Annotated[float, Ge(1)] | None = 1.25,
         merge: Merge = "max",
         negatives: Negatives = "tree",
         path_weight: Positive | None = None,

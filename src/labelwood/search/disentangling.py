@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.inputs import Sparse, from_scipy
@@ -39,14 +40,16 @@ class Disentangling:
             if number and self.refit == "all":
                 matcher = training.matcher(tree, progress)
             reached = self._reached(training, matcher, Y, progress)
-            limits: dict[str, Any] = {"copies": self.copies, "max_labels": self._cap(tree)}
+            limits: dict[str, Any] = {"copies": self.copies, "max_labels": self._room(tree)}
             tree = overlapping(tree, Y.to_scipy(), reached, **limits, n_threads=training.n_threads)
         return training.run(tree, progress) if self.refit == "all" else training.ranker(matcher, tree, progress)
 
-    def _cap(self, tree: LabelTree) -> int | None:
+    def _room(self, tree: LabelTree) -> NDArray[np.int64] | None:
+        """Of each leaf how many labels it may hold: never fewer than now, so that none has to go."""
         if self.crowding is None:
             return None
-        return math.ceil(self.crowding * self.copies * tree.n_labels / len(tree.leaves))
+        limit = math.ceil(self.crowding * self.copies * tree.n_labels / len(tree.leaves))
+        return np.maximum(tree.leaf_sizes, limit)
 
     def _reached(self, training: Training, matcher: TrainedTree, Y: Sparse, progress: Any) -> Any:
         """Rows × leaves."""

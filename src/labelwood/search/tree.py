@@ -74,8 +74,13 @@ class TrainedTree:
         sizes = (self.n_features, self.tree.n_labels)
         return _native.TreeModel(shape, blocks, STORED[self.precision], *sizes, self.merge == "mean")
 
+    @cached_property
+    def _features(self) -> NDArray[np.int64]:
+        """Which feature has each of the blocks' numbers."""
+        return np.argsort(self.feature_numbers)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+        return {name: value for name, value in self.__dict__.items() if name not in {"_native", "_features"}}
 
     def topk(
         self,
@@ -159,7 +164,7 @@ class TrainedTree:
         """
         numbers, siblings, values = self._native.block(node)
         blocks = dict(zip(DTYPES, self.blocks, strict=True))
-        features = np.argsort(self.feature_numbers)[numbers]
+        features = self._features[numbers]
         first, last = blocks["sibling_ptr"][node : node + 2]
         shape = (self.n_features, int(last - first))
         return sparse.csr_array((values, (features, siblings)), shape=shape), blocks["biases"][first:last]

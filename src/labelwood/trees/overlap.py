@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
@@ -21,7 +22,7 @@ def overlapping(
     reached: Any,
     *,
     copies: int = 2,
-    max_labels: int | None = None,
+    max_labels: Any = None,
     exact: bool = False,
     n_threads: int | None = None,
 ) -> LabelTree:
@@ -36,8 +37,8 @@ def overlapping(
         Y: Rows × labels.
         reached: Rows × leaves, in the order of `tree.leaves`: which leaves a search opens for each row.
         copies: Leaves of a label at most.
-        max_labels: Labels of a leaf at most; as many as come if not given. Every label gets its first leaf before any
-            gets a second one.
+        max_labels: Labels of a leaf at most, one number for all or one for each; as many as come if not given. Every
+            label gets its first leaf before any gets a second one.
         exact: With `max_labels`, whether to find the best placement by linear programming; else a greedy one, which is
             fast for any number of labels.
         n_threads: How many threads to use; all cores if not given.
@@ -51,9 +52,6 @@ def overlapping(
     if copies < 1:
         raise ParameterError(f"copies is {copies}: a label lies in one leaf at least")
     n_leaves = len(tree.leaves)
-    if max_labels is not None and max_labels * n_leaves < tree.n_labels:
-        least = -(-tree.n_labels // n_leaves)
-        raise ParameterError(f"max_labels is {max_labels}: {n_leaves} leaves need at least {least} for all labels")
     rows = from_scipy(sparse.csr_array(reached))
     labels = as_labels(Y, np.shape(Y)[0])
     if rows.n_rows != labels.n_rows or rows.n_cols != n_leaves or labels.n_cols != tree.n_labels:
@@ -61,8 +59,9 @@ def overlapping(
             f"reached must be rows × {n_leaves} leaves and Y rows × {tree.n_labels} labels, not {rows.n_rows} × "
             f"{rows.n_cols} and {labels.n_rows} × {labels.n_cols}"
         )
-    problem = _Problem(labels, rows, places_of(tree), copies, max_labels or 0, thread_count(n_threads))
-    chosen = problem.best() if exact and max_labels else problem.greedy()
+    room = _room(max_labels, tree)
+    problem = _Problem(labels, rows, places_of(tree), copies, room, thread_count(n_threads))
+    chosen = problem.best() if exact and len(room) else problem.greedy()
     return with_places(tree, _without_empty_leaves(chosen, problem.own, copies))
 
 
@@ -93,6 +92,20 @@ def with_places(tree: LabelTree, places: Any) -> LabelTree:
     return LabelTree(tree.child_ptr, label_ptr, by_leaf.indices.astype(np.int32), tree.n_labels)
 
 
+def _room(max_labels: Any, tree: LabelTree) -> NDArray[np.int64]:
+    """For each leaf how many labels it may hold; empty without limits."""
+    if max_labels is None:
+        return np.empty(0, np.int64)
+    n_leaves = len(tree.leaves)
+    limits = np.asarray(max_labels)
+    if limits.dtype.kind not in "iu" or limits.shape not in ((), (n_leaves,)) or (limits < 1).any():
+        raise ParameterError(f"max_labels must be a whole number above 0, or one for each of the {n_leaves} leaves")
+    room = np.ascontiguousarray(np.broadcast_to(limits, n_leaves), np.int64)
+    if room.sum() < tree.n_labels:
+        raise ParameterError(f"max_labels leaves room for {room.sum()} of {tree.n_labels} labels: allow more in a leaf")
+    return room
+
+
 @dataclass(frozen=True)
 class _Problem:
     """Which leaves each label is placed in. Placements are labels × leaves and hold half a row more than reach a leaf,
@@ -102,42 +115,42 @@ class _Problem:
     reached: Sparse
     own: sparse.csr_array
     copies: int
-    cap: int  # 0: none
+    room: NDArray[np.int64]
     n_threads: int
 
-    def _places(self, copies: int, cap: int) -> sparse.csr_array:
+    def _places(self, copies: int, room: NDArray[np.int64]) -> sparse.csr_array:
         own = from_scipy(self.own)
         label_ptr, leaves, counts = _native.label_places(
             *members_of(self.Y),
             *(self.reached.indptr, self.reached.indices, self.reached.n_cols),
             *(own.indptr, own.indices),
-            *(copies, cap, self.n_threads),
+            *(copies, room, self.n_threads),
         )
         return sparse.csr_array((counts + 0.5, leaves, label_ptr), shape=self.own.shape)
 
     def greedy(self) -> sparse.csr_array:
-        """The best leaves of each label, or those that the cap leaves it."""
-        return self._covering(self._places(self.copies, self.cap), self.own)
+        """The best leaves of each label, or those that limits leave it."""
+        return self._covering(self._places(self.copies, self.room), self.own)
 
     def best(self) -> sparse.csr_array:
-        """The placement with the largest sum of counts that covers every label and keeps the cap.
+        """The placement with the largest sum of counts that covers every label and keeps the limits.
 
         A flow from labels to leaves; its linear program has whole solutions, of which the simplex method finds one.
         """
         from scipy.optimize import linprog  # slow to load and seldom needed
 
         # The greedy placement makes sure that there is a solution.
-        edges = sparse.coo_array(self._places(0, 0).maximum(self.greedy()).maximum(0.5 * self.own))
+        edges = sparse.coo_array(self._places(0, np.empty(0, np.int64)).maximum(self.greedy()).maximum(0.5 * self.own))
         is_own = np.asarray(self.own[edges.row, edges.col]).ravel()
         of_label, of_leaf = (
             sparse.csr_array((np.ones(edges.nnz), (ends, np.arange(edges.nnz))), shape=(n, edges.nnz))
             for ends, n in zip((edges.row, edges.col), self.own.shape, strict=True)
         )
-        n_labels, n_leaves = self.own.shape
+        n_labels = self.own.shape[0]
         found = linprog(
             -np.floor(edges.data) - is_own / (4 * self.own.nnz),  # a label's own leaves where counts are equal
             A_ub=sparse.vstack([of_label, of_leaf, -of_label]),
-            b_ub=np.repeat([self.copies, self.cap, -1.0], [n_labels, n_leaves, n_labels]),
+            b_ub=np.concatenate([np.full(n_labels, self.copies), self.room, np.full(n_labels, -1)]),
             bounds=(0, 1),
             method="highs-ds",
         )

@@ -1,0 +1,91 @@
+"""labelwood explain: where a label lies, and what tells its copies apart."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.loading import load_classifier
+from labelwood.errors import ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.models.text import TextClassifier
+
+NAME = "explain"
+_PICTURES = (".svg", ".html", ".htm")
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="Folder of a tree model trained from texts.")],
+    label: Annotated[
+        str | None, typer.Option(help="The label to explain; without it, labels worth a look are listed.")
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, help="Words of each kind to show.")] = 8,
+    siblings: Annotated[int, typer.Option(min=1, help="Labels of the same leaf to show.")] = 6,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw it: a picture.svg, or a page.html to send.")
+    ] = None,
+    no_verify: options.NoVerify = False,
+    json: options.Json = False,
+) -> None:
+    """Show where a label lies: its copies, their clusters' words and labels, and what tells the copies apart.
+
+    Without --label, list the labels whose copies differ most.
+    """
+    _check(output, label)
+    classifier = load_classifier(model, None, None, verify=not no_verify)
+    if label is None:
+        _rank(classifier, json)
+    else:
+        _explain(classifier, label, words, siblings, output, json)
+
+
+def _check(output: Path | None, label: str | None) -> None:
+    if output is None:
+        return
+    if label is None:
+        raise ParameterError("-o draws one label: name it with --label")
+    if output.suffix.lower() not in _PICTURES:
+        raise ParameterError(f"-o {str(output)!r} is neither a picture nor a page: end its name with .svg or .html")
+
+
+def _explain(
+    classifier: TextClassifier, label: str, words: int, siblings: int, output: Path | None, json: bool
+) -> None:
+    from labelwood.explaining import draw_explanation, explain_label, explanation_page, explanation_text
+
+    explained = explain_label(classifier, label, words=words, siblings=siblings)
+    if output is not None:
+        as_picture = output.suffix.lower() == ".svg"
+        output.write_text((draw_explanation if as_picture else explanation_page)(explained), "utf-8")
+    if json:
+        drawn = {} if output is None else {"output": str(output)}
+        options.report({**explained.plain(), **drawn}, as_json=True)
+    else:
+        sys.stdout.write(explanation_text(explained, blocks=_has_blocks()))
+
+
+def _rank(classifier: TextClassifier, json: bool) -> None:
+    from labelwood.explaining import most_divided, ranking_text
+
+    found = most_divided(classifier)
+    if json:
+        options.report({"labels": [{**asdict(divided), "score": divided.score} for divided in found]}, as_json=True)
+    elif found:
+        sys.stdout.write(ranking_text(found) + "\nlabelwood explain MODEL --label NAME shows one of them.\n")
+    else:
+        sys.stdout.write("Every label lies in one leaf: train with --set copies=2 to let labels have several.\n")
+
+
+def _has_blocks() -> bool:
+    """Whether the terminal can show bars."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
