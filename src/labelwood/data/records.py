@@ -40,7 +40,7 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
         raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
     reading.grouped = grouped
     if grouped and columns.group is not None:
-        raise RowError(0, f"holds the rows of a group in {columns.rows!r}, so no column can tell groups; name only one")
+        raise RowError(0, f"is a group, with its rows in {columns.rows!r}; leave out the column {columns.group!r} that tells groups")
     if grouped:
         return _groups(table, reading)
     Y = _label_matrix(table, reading)
@@ -223,7 +223,8 @@ def _strings(values: Any, what: str) -> Any:
 def _as_strings(values: Any, what: str) -> Any:
     values = _plain(values)
     if not (_is_string(values.type) or pa.types.is_null(values.type)):
-        raise RowError(0, f"{what} holds {values.type} values and not texts; write them as strings")
+        groups = ", or name it as the column of a group's rows (--rows-column)" if _is_list(values.type) else ""
+        raise RowError(0, f"{what} holds {values.type} values and not texts; write them as strings{groups}")
     return values.cast(pa.large_string())
 
 
