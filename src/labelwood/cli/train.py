@@ -103,7 +103,7 @@ def vectorizer_of(wanted: Any) -> Any:
     from labelwood.settings import check_params
 
     if isinstance(wanted, list) and wanted:
-        return JoinedVectorizer(parts=[vectorizer_of(table("vectorizer", table)) for table in wanted])
+        return JoinedVectorizer(parts=[vectorizer_of(table("vectorizer", part)) for part in wanted])
     params = table("vectorizer", wanted)
     check_params(TextVectorizer, params)
     return TextVectorizer(**params)

@@ -40,7 +40,7 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
         raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
     reading.grouped = grouped
     if grouped and columns.group is not None:
-        raise RowError(0, f"is a group, with its rows in {columns.rows!r}; leave out the column {columns.group!r} that tells groups")
+        raise RowError(0, f"is a group, with its rows in {columns.rows!r}; leave out {columns.group!r} as the column of groups")
     if grouped:
         return _groups(table, reading)
     Y = _label_matrix(table, reading)
