@@ -40,7 +40,8 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
         raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
     reading.grouped = grouped
     if grouped and columns.group is not None:
-        raise RowError(0, f"is a group, with its rows in {columns.rows!r}; leave out {columns.group!r} as the column of groups")
+        tells = f"leave out {columns.group!r}, the column of groups"
+        raise RowError(0, f"is a group itself, with its rows in {columns.rows!r}; {tells}")
     if grouped:
         return _groups(table, reading)
     Y = _label_matrix(table, reading)
