@@ -394,4 +394,72 @@ MODELS = [
     Case("a place that is taken", {"a.jsonl": GOOD, "m/notes.txt": b"mine"}, ("train", "a.jsonl", "-o", "m"), ("m",)),
 ]
 
-CASES = [*XC, *SPLIT, *SVMLIGHT, *JSON, *TABLES, *ARRAYS, *FASTTEXT, *FILES, *PARAMETERS, *MODELS]
+PAGE = {"id": "home", "rows": ["a dog", "a rose"], "labels": ["animal"]}
+
+
+def impute(name: str, content: bytes, *words: str, options: tuple[str, ...] = (), file: str = "a.jsonl") -> Case:
+    """A case that hands out the labels of groups."""
+    return Case(name, {file: content}, ("impute", file, "-o", "out.jsonl", *options), words)
+
+
+GROUPS = [
+    impute("impute: single rows", GOOD, "a.jsonl", "--group-column"),
+    impute("impute: no labels", jsonl({"rows": ["a", "b"]}), "no labels", "--label-column"),
+    impute("impute: a group without rows", jsonl(PAGE, {"rows": [], "labels": ["x"]}), "group 2", "no rows"),
+    impute("impute: a row that is a number", jsonl(PAGE, {"rows": [1], "labels": ["x"]}), "line 2", "'rows'"),
+    impute("impute: rows are not a list", jsonl({"rows": "a", "labels": ["x"]}), "line 1", "list"),
+    impute("impute: a row and a group", jsonl(PAGE, ROW), "line 2", "alike"),
+    impute("impute: no words in any row", jsonl({"rows": ["", "-"], "labels": ["x"]}), "a.jsonl", "no term"),
+    impute("impute: no such column of rows", jsonl(PAGE), "line 1", "'texts'", options=("--rows-column", "texts")),
+    impute("impute: a group in a group", jsonl(PAGE), "line 1", "leave out", options=("--group-column", "page")),
+    impute(
+        "impute: lists as texts",
+        jsonl({"texts": ["a", "b"], "labels": ["x"]}),
+        "line 1",
+        "--rows-column",
+        options=("--text-column", "texts"),
+    ),
+    impute("impute: no such column of groups", GOOD, "line 1", "'page'", options=("--group-column", "page")),
+    impute(
+        "impute: a row without a group",
+        jsonl({"text": "a", "page": "p"}, {"text": "b"}),
+        "line 2",
+        "'page'",
+        options=("--group-column", "page"),
+    ),
+    impute(
+        "impute: groups that are no names",
+        jsonl({"text": "a", "page": 1.5}),
+        "line 1",
+        "double",
+        options=("--group-column", "page"),
+    ),
+    impute(
+        "impute: csv without a group",
+        b"page,text,labels\np,a,x\n,b,y\n",
+        "row 2",
+        "'page'",
+        options=("--group-column", "page"),
+        file="a.csv",
+    ),
+    impute("impute: a parameter that Eagle has not", jsonl(PAGE), "'iteration'", options=("--set", "iteration=3")),
+    impute("impute: a parameter out of range", jsonl(PAGE), "step", options=("--set", "step=-1")),
+    impute("impute: the baseline has no parameters", jsonl(PAGE), "step", options=("--set", "step=1", "--baseline")),
+    Case("impute: onto itself", {"a.jsonl": jsonl(PAGE)}, ("impute", "a.jsonl", "-o", "a.jsonl"), ("another file",)),
+    Case("impute: no such folder", {"a.jsonl": jsonl(PAGE)}, ("impute", "a.jsonl", "-o", "b/c.jsonl"), ("folder",)),
+    Case("impute: a format without lists", {"a.jsonl": jsonl(PAGE)}, ("impute", "a.jsonl", "-o", "b.svm"), ("jsonl",)),
+    train("grouped: not asked for", jsonl(PAGE), "--grouped", "impute", file="a.jsonl"),
+    train("grouped: single rows", GOOD, "--group-column", file="a.jsonl", options=("--grouped",)),
+    train("grouped: eagle without groups", GOOD, "--grouped", file="a.jsonl", options=("--eagle", "step=1")),
+    train("grouped: no key", jsonl(PAGE), "--eagle 'step'", file="a.jsonl", options=("--grouped", "--eagle", "step")),
+    train(
+        "grouped: a table that is none",
+        jsonl(PAGE),
+        "eagle",
+        "table",
+        file="a.jsonl",
+        options=("--grouped", "--set", "eagle=3"),
+    ),
+]
+
+CASES = [*XC, *SPLIT, *SVMLIGHT, *JSON, *TABLES, *ARRAYS, *FASTTEXT, *FILES, *PARAMETERS, *MODELS, *GROUPS]

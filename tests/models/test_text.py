@@ -88,7 +88,7 @@ def test_mistakes_get_a_sentence():
 
 def test_labels_of_the_wrong_kind_get_a_sentence():
     for labels, words in [
-        (None, "list of names for each text"),
+        (None, "list of names for each row"),
         ([[1, 0], [0, 1]], "matrix of zeros and ones"),
         ([["animal"], [None]], "row 1 has a label that is not a name"),
         ([["animal"], 3], "row 1 are not a list"),

@@ -1,4 +1,4 @@
-"""Labels that are known for groups of rows: handing them to single rows, learning from bags, and groups to try it on."""
+"""Labels that are known for groups of rows: handing them to rows, learning from bags, and groups to try it on."""
 
 from labelwood.aggregated.advising import Advice, advice, mixedness
 from labelwood.aggregated.assignment import Assignment
@@ -6,18 +6,21 @@ from labelwood.aggregated.choosing import IterationChoice, choose_iterations
 from labelwood.aggregated.eagle import Eagle
 from labelwood.aggregated.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
 from labelwood.aggregated.groups import baseline_labels
+from labelwood.aggregated.imputing import Imputed, impute
 from labelwood.aggregated.multi_instance import MultiInstanceClassifier
 
 __all__ = [
     "Advice",
     "Assignment",
     "Eagle",
+    "Imputed",
     "IterationChoice",
     "MultiInstanceClassifier",
     "advice",
     "baseline_labels",
     "choose_iterations",
     "clustered_groups",
+    "impute",
     "merged_labels",
     "mixedness",
     "noisy_groups",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from labelwood.cli import compress, convert, demo, evaluate, explain, info, predict, tradeoff, train
+from labelwood.cli import compress, convert, demo, evaluate, explain, impute, info, predict, tradeoff, train
 from labelwood.errors import LabelwoodError
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ def _options(
 
 _INTERRUPTED = 130  # what typer returns after Ctrl-C
 
-for command in (demo, train, predict, evaluate, explain, tradeoff, compress, info, convert):
+for command in (demo, train, predict, evaluate, explain, tradeoff, impute, compress, info, convert):
     app.command(name=command.NAME)(command.run)
 
 

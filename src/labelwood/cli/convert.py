@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import DataOptions, read_rows, with_data_options
+from labelwood.cli.grouped import GroupOptions
+from labelwood.cli.reading import read_rows, with_data_options
 
 NAME = "convert"
 
 
-@with_data_options(split="train")
+@with_data_options(split="train", kind=GroupOptions)
 def run(
-    reading: DataOptions,
+    reading: GroupOptions,
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Data in any format; - for standard input.")],
     output: Annotated[Path, typer.Argument(help="File to write; its name tells format and compression.")],
     to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,

@@ -40,19 +40,19 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def settings(config: Path | None, assignments: list[str]) -> dict[str, Any]:
+def settings(config: Path | None, assignments: list[str], option: str = "--set") -> dict[str, Any]:
     """Parameters from a TOML file, overridden by ``key=value`` assignments; ``part.key`` reaches into a table."""
     values: dict[str, Any] = {} if config is None else _toml(config)
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key:
-            raise ParameterError(f"--set {assignment!r} is not of the form key=value")
+            raise ParameterError(f"{option} {assignment!r} is not of the form key=value")
         table = values
         *parts, name = key.split(".")
         for part in parts:
             table = table.setdefault(part, {})
             if not isinstance(table, dict):
-                raise ParameterError(f"--set {assignment!r}: {part!r} is a value and not a table")
+                raise ParameterError(f"{option} {assignment!r}: {part!r} is a value and not a table")
         table[name] = _value(text)
     return values
 

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -36,24 +36,30 @@ class DataOptions:
         """What `labelwood.read` takes."""
         from labelwood.data.reading import Columns
 
-        if not self.label_separator:
-            raise ParameterError("--label-separator is empty; give at least one character")
-        columns = Columns(
-            text=tuple(self.text_column.split(",")),
-            labels=self.label_column,
-            id=self.id_column,
-            label_separator=self.label_separator,
-        )
+        columns = Columns(**self.columns())
         return {"format": self.format, "split": self.split, "columns": columns, "label_file": self.label_file}
 
+    def columns(self) -> dict[str, Any]:
+        """What `Columns` takes."""
+        if not self.label_separator:
+            raise ParameterError("--label-separator is empty; give at least one character")
+        return {
+            "text": tuple(self.text_column.split(",")),
+            "labels": self.label_column,
+            "id": self.id_column,
+            "label_separator": self.label_separator,
+        }
 
-def with_data_options(split: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the options of `DataOptions`, which reach it as its parameter `reading`."""
+
+def with_data_options(
+    split: str, kind: type[DataOptions] = DataOptions
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of `DataOptions` (or another `kind`), which reach it as its parameter `reading`."""
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         own = {name: p for name, p in inspect.signature(run, eval_str=True).parameters.items() if name != "reading"}
-        hints = inspect.get_annotations(DataOptions, eval_str=True)
-        defaults = {field.name: field.default for field in fields(DataOptions)} | {"split": split}
+        hints = get_type_hints(kind, include_extras=True)
+        defaults = {field.name: field.default for field in fields(kind)} | {"split": split}
         shared = {
             name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hint)
             for name, hint in hints.items()
@@ -61,7 +67,7 @@ def with_data_options(split: str) -> Callable[[Callable[..., None]], Callable[..
 
         @functools.wraps(run)
         def command(**values: Any) -> None:
-            run(reading=DataOptions(**{name: values.pop(name) for name in shared}), **values)
+            run(reading=kind(**{name: values.pop(name) for name in shared}), **values)
 
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.values()] + list(shared.values())
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -90,7 +96,11 @@ def read_labelled_rows(path: Path, options: DataOptions, **more: Any) -> Dataset
     """Rows that must have labels."""
     rows = read_rows(path, options, **more)
     if rows.groups is not None:
-        raise InputError("holds groups of rows; labels of single rows are needed", path)
+        raise InputError(
+            "holds groups of rows, and labels of single rows are needed; hand them out with labelwood impute, or train "
+            "with --grouped",
+            path,
+        )
     if rows.Y is None or rows.Y.nnz == 0:
         column = options.label_column
         raise InputError(f"has no labels (no column {column!r}, or nothing in it); name it with --label-column", path)

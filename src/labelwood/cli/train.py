@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import DataOptions, about, read_labelled_rows, with_data_options
+from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
+from labelwood.cli.reading import about, read_labelled_rows, with_data_options
 from labelwood.errors import ParameterError
 
 NAME = "train"
 
 
-@with_data_options(split="train")
+@with_data_options(split="train", kind=GroupOptions)
 def run(
-    reading: DataOptions,
+    reading: GroupOptions,
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[
@@ -26,8 +27,18 @@ def run(
     preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file: model = …, tables params and vectorizer."),
+        typer.Option(help="TOML file: model = …, tables params, vectorizer and (with --grouped) eagle."),
     ] = None,
+    grouped: Annotated[
+        bool, typer.Option("--grouped", help="Learn from groups of rows: hand their labels to rows first, as impute.")
+    ] = False,
+    eagle: Annotated[
+        list[str] | None,
+        typer.Option(help="With --grouped, a parameter of Eagle as key=value; may be given several times."),
+    ] = None,
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="With --grouped, give every row all labels of its group.")
+    ] = False,
     assign: options.Assign = None,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -36,18 +47,34 @@ def run(
     from labelwood.store import check_target
 
     check_target(output)
-    classifier = build(model, preset, options.settings(config, assign or []), threads)
+    settings = options.settings(config, assign or [])
+    how = _grouped_how(grouped, baseline, settings, eagle or [], threads)
+    classifier = build(model, preset, settings, threads)
     started = time.perf_counter()
-    rows = read_labelled_rows(data, reading)
+    rows = read_labelled_rows(data, reading) if how is None else read_groups(data, reading)
     read_seconds = time.perf_counter() - started
     with about(data):
-        classifier.fit_dataset(rows)
+        classifier.fit_dataset(rows) if how is None else classifier.fit_grouped_dataset(rows, **how)
     classifier.save(output)
     seconds = {"read_seconds": read_seconds, "train_seconds": time.perf_counter() - started - read_seconds}
     facts = {"output": str(output), **classifier.describe(), **{name: round(s, 3) for name, s in seconds.items()}}
     if rows.label_file is not None:
         facts["label_file"] = rows.label_file
+    if classifier.imputed_ is not None:
+        facts |= classifier.imputed_.describe()
     options.report(facts, json, title="Trained")
+
+
+def _grouped_how(
+    grouped: bool, baseline: bool, settings: dict[str, Any], assignments: list[str], threads: int | None
+) -> dict[str, Any] | None:
+    """What `fit_grouped_dataset` takes, from its table in the settings, which is taken out; None for single rows."""
+    params = table("eagle", settings.pop("eagle", {})) | options.settings(None, assignments, option="--eagle")
+    if not grouped:
+        if baseline or params:
+            raise ParameterError("--baseline, --eagle and the table eagle are for groups of rows; add --grouped")
+        return None
+    return how_to_hand_out(params, baseline, threads)
 
 
 def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:
@@ -61,28 +88,29 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     if not isinstance(named, str):
         raise ParameterError("model must be a name, such as tree")
     cls = model_class(model or named)
-    vectorizer = _vectorizer(settings.pop("vectorizer", {}))
+    vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     # What stands at the top level, as --set key=value does, are the model's parameters too.
-    params = _table("params", settings.pop("params", {})) | settings
+    params = table("params", settings.pop("params", {})) | settings
     if preset is not None:
         params = {**_preset_of(cls, preset), **params}
     check_params(cls, params)
     return TextClassifier(model=cls(**params), vectorizer=vectorizer, n_threads=threads)
 
 
-def _vectorizer(wanted: Any) -> Any:
-    """From a table of parameters, or from a list of tables several side by side."""
+def vectorizer_of(wanted: Any) -> Any:
+    """A vectorizer from a table of parameters, or from a list of tables several side by side."""
     from labelwood.features import JoinedVectorizer, TextVectorizer
     from labelwood.settings import check_params
 
     if isinstance(wanted, list) and wanted:
-        return JoinedVectorizer(parts=[_vectorizer(_table("vectorizer", table)) for table in wanted])
-    params = _table("vectorizer", wanted)
+        return JoinedVectorizer(parts=[vectorizer_of(table("vectorizer", part)) for part in wanted])
+    params = table("vectorizer", wanted)
     check_params(TextVectorizer, params)
     return TextVectorizer(**params)
 
 
-def _table(name: str, value: Any) -> dict[str, Any]:
+def table(name: str, value: Any) -> dict[str, Any]:
+    """A setting that must be a table."""
     if not isinstance(value, dict):
         raise ParameterError(f"{name} must be a table of parameters")
     return value

@@ -212,8 +212,10 @@ def strings(values: Any, name: str) -> Any:
         raise LabelwoodError(f"{name} must be strings ({e}); for numeric features use a model directly") from None
 
 
-def from_names(rows: Iterable[Iterable[str]], index: LabelIndex) -> Any:
+def from_names(rows: Iterable[Iterable[str]], index: LabelIndex, *, count: bool = False) -> Any:
     """A rows × labels matrix of ones from the names of each row's labels; new names join `index`.
+
+    With `count`, entries are how often a row has the label.
 
     Example:
         >>> from_names([["a", "b", "a"], []], LabelIndex()).toarray().tolist()
@@ -229,7 +231,8 @@ def from_names(rows: Iterable[Iterable[str]], index: LabelIndex) -> Any:
     ids = index.add(names)
     Y = ones(np.array(ends, np.int64), ids.astype(np.int32), len(index))
     Y.sum_duplicates()
-    Y.data[:] = 1
+    if not count:
+        Y.data[:] = 1
     return Y
 
 

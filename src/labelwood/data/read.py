@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from labelwood.data.catalogue import find_catalogue, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
+from labelwood.data.groups import merged
 from labelwood.data.joining import concat
 from labelwood.data.reading import Columns, Format, Reading
 from labelwood.data.source import Source, plain_name
@@ -69,6 +70,8 @@ def read(
     if label_file is None and _describes_others(reading, n_described, data):
         reading, kind = _open(path, format, split, columns, None, look_beside=False)
         data = concat(kind.pieces(reading))
+    if data.groups is not None and reading.columns.group is not None:
+        data = replace(data, groups=merged(data.groups))  # the rows of a group may lie in several pieces
     return replace(
         data,
         label_texts=_label_texts(reading, data),
@@ -86,6 +89,8 @@ def read_batches(
     label_file: str | PathLike[str] | None = None,
 ) -> Iterator[Dataset]:
     """The same rows piece by piece, for data larger than memory. The label index grows from piece to piece.
+
+    Where a column names the group of each row (`Columns.group`), a group is in each piece that has rows of it.
 
     Example:
         >>> import tempfile, pathlib

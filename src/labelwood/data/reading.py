@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +27,7 @@ class Columns:
     labels: str = "labels"
     id: str = "id"
     rows: str = "rows"  # the rows of a group, in grouped records
+    group: str | None = None  # the group of a row, in records of single rows
     dense: str | None = None
     label_separator: str = ";"  # between label names that share one string
 
@@ -38,7 +39,7 @@ class Columns:
             self.labels,
             self.id,
             self.rows,
-            *([self.dense] if self.dense is not None else []),
+            *(name for name in (self.dense, self.group) if name is not None),
         ]
         return list(dict.fromkeys(names))
 
@@ -70,3 +71,10 @@ class Format(Protocol):
 
     def write(self, data: Dataset, path: Path) -> None:
         """Writes the dataset; the main file is `path`."""
+
+
+class TableFormat(Format, Protocol):
+    """A format whose records can hold more than the dataset does."""
+
+    def write(self, data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
+        """The same; `values` are sparse matrices that have a number for each label of each row."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -11,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, Groups, ones
+from labelwood.data.groups import merged
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -27,27 +30,36 @@ class RowError(Exception):
 
 
 def to_dataset(table: Any, reading: Reading) -> Dataset:
-    """The rows of a table. A column `reading.columns.rows` makes its records groups."""
+    """The rows of a table. A column `reading.columns.rows` makes its records groups, `columns.group` tells theirs."""
     columns = reading.columns
     grouped = columns.rows in table.column_names
+    if columns.rows != Columns.rows and not grouped:
+        raise RowError(0, _missing((columns.rows,), table.column_names, "the rows of a group"))
     if reading.grouped not in (None, grouped):
         kinds = ("row", "group") if reading.grouped else ("group", "row")
         raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
     reading.grouped = grouped
+    if grouped and columns.group is not None:
+        tells = f"leave out {columns.group!r}, the column of groups"
+        raise RowError(0, f"is a group itself, with its rows in {columns.rows!r}; {tells}")
     if grouped:
         return _groups(table, reading)
     Y = _label_matrix(table, reading)
-    return Dataset(
+    rows = Dataset(
         texts=_texts(table, columns.text, required=columns.dense is None),
         dense=None if columns.dense is None else _dense(table, columns.dense, reading),
         Y=Y,
         labels=reading.index if Y is not None else None,
         ids=_ids(table, columns.id),
     )
+    return rows if columns.group is None else _in_named_groups(rows, table, columns.group, reading.index)
 
 
-def to_table(data: Dataset) -> Any:
-    """The reverse: columns ``id``, ``text`` and ``labels``, or for groups ``id``, ``rows`` and ``labels``."""
+def to_table(data: Dataset, values: Mapping[str, Any] | None = None) -> Any:
+    """The reverse: columns ``id``, ``text`` and ``labels``, or for groups ``id``, ``rows`` and ``labels``.
+
+    `values` are more columns, with a number for each label of a row: sparse matrices with the entries of `data.Y`.
+    """
     if data.texts is None:
         raise LabelwoodError("the data has no texts, which this format needs; write it as xc, pecos or svmlight")
     columns: dict[str, Any] = {}
@@ -66,6 +78,8 @@ def to_table(data: Dataset) -> Any:
         names = data.labels.to_arrow().take(pa.array(np.repeat(Y.indices, times)))
         ends = np.concatenate([[0], np.cumsum(times)])[Y.indptr]
         columns["labels"] = pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), names)
+    for name, matrix in (values or {}).items():
+        columns[name] = pa.LargeListArray.from_arrays(pa.array(matrix.indptr, pa.int64()), pa.array(matrix.data))
     return pa.table(columns)
 
 
@@ -97,14 +111,31 @@ def _groups(table: Any, reading: Reading) -> Dataset:
     except RowError as e:
         raise RowError(int(of_row[e.row]) if len(of_row) else 0, e.message) from None
     Y = _label_matrix(table, reading)
-    if Y is None:
-        Y = ones(np.zeros(len(table) + 1, np.int64), np.empty(0, np.int32), 0)
     return Dataset(
         texts=texts,
         ids=ids,
         labels=reading.index,
-        groups=Groups(of_row=of_row, Y=Y, ids=_ids(table, columns.id)),
+        groups=Groups(of_row=of_row, Y=_no_labels(len(table)) if Y is None else Y, ids=_ids(table, columns.id)),
     )
+
+
+def _in_named_groups(rows: Dataset, table: Any, name: str, index: LabelIndex) -> Dataset:
+    """The same rows, which share the labels of those that have the same value in the column `name`."""
+    if name not in table.column_names:
+        raise RowError(0, _missing((name,), table.column_names, "the group"))
+    names = _ids(table, name)
+    if names is None:
+        kind = _column(table, name).type
+        raise RowError(0, f"the groups in column {name!r} are {kind} values; write names or whole numbers")
+    if (row := _first_true(pc.equal(names, ""))) is not None:
+        raise RowError(row, f"has no group: {name!r} is missing or empty; give every row one")
+    Y = _no_labels(len(rows)) if rows.Y is None else rows.Y
+    groups = merged(Groups(of_row=np.arange(len(rows)), Y=Y, ids=names))
+    return replace(rows, Y=None, labels=index, groups=groups)
+
+
+def _no_labels(n_rows: int) -> Any:
+    return ones(np.zeros(n_rows + 1, np.int64), np.empty(0, np.int32), 0)
 
 
 def _column(table: Any, name: str) -> Any:
@@ -163,7 +194,13 @@ def _listing(names: list[str]) -> str:
 def check_columns(source: Source, there: list[str], columns: Columns, line: int | None = None) -> list[str]:
     """The wanted columns among those a file has; raises unless it has every column that was named."""
     usual = Columns()
-    pairs = [(columns.dense, None), (columns.labels, usual.labels), (columns.id, usual.id)]
+    pairs = [
+        (columns.dense, None),
+        (columns.labels, usual.labels),
+        (columns.id, usual.id),
+        (columns.rows, usual.rows),
+        (columns.group, None),
+    ]
     named = [name for name, default in pairs if name is not None and name != default]
     if columns.rows not in there and (columns.dense is None or columns.text != usual.text):
         named += columns.text
@@ -187,7 +224,8 @@ def _strings(values: Any, what: str) -> Any:
 def _as_strings(values: Any, what: str) -> Any:
     values = _plain(values)
     if not (_is_string(values.type) or pa.types.is_null(values.type)):
-        raise RowError(0, f"{what} holds {values.type} values and not texts; write them as strings")
+        groups = ", or name it as the column of a group's rows (--rows-column)" if _is_list(values.type) else ""
+        raise RowError(0, f"{what} holds {values.type} values and not texts; write them as strings{groups}")
     return values.cast(pa.large_string())
 
 
@@ -246,7 +284,7 @@ def _label_matrix(table: Any, reading: Reading) -> Any:
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     ids = _label_ids(_plain(pc.list_flatten(column)), indptr, reading)
     # Groups keep how often a label was given; rows have it or not.
-    return _counts(indptr, ids, len(reading.index), keep=reading.columns.rows in table.column_names)
+    return _counts(indptr, ids, len(reading.index), keep=bool(reading.grouped) or reading.columns.group is not None)
 
 
 def _split(column: Any, separator: str) -> Any:

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from labelwood.data.catalogue import BESIDE, read_catalogue
 from labelwood.data.dataset import Dataset
+from labelwood.data.reading import TableFormat
 from labelwood.data.source import Source, beside_path, compressed, plain_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 from labelwood.labels.index import LabelIndex
@@ -38,10 +39,17 @@ _FORMAT_OF_SUFFIX = {
 }
 
 
-def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None) -> list[Path]:
+def write(
+    data: Dataset,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> list[Path]:
     """Writes a dataset and returns the files that it took.
 
-    The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress.
+    The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress. `values` are columns with a
+    number for each label of each row, which jsonl, csv and parquet can hold: sparse matrices with the entries of Y.
 
     Example:
         >>> import tempfile, labelwood as lw
@@ -61,7 +69,10 @@ def write(data: Dataset, path: str | PathLike[str], *, format: str | None = None
     written: list[Path] = []
     token = _written.set(written)
     try:
-        FORMATS[name].write(data, target)
+        if values:
+            table_format(target, name).write(data, target, values)
+        else:
+            FORMATS[name].write(data, target)
     finally:
         _written.reset(token)
     return written
@@ -87,12 +98,46 @@ def format_of_name(path: Path) -> str:
     return found
 
 
-@contextlib.contextmanager
-def binary_output(path: Path) -> Iterator[IO[bytes]]:
-    """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
+def table_format(path: Path, name: str | None = None) -> TableFormat:
+    """The format of a name, which must be one that can hold numbers beside labels.
+
+    Example:
+        >>> table_format(Path("rows.parquet")).NAME
+        'parquet'
+    """
+    from labelwood.data.formats import TABLES
+
+    name = name or format_of_name(path)
+    if name not in TABLES:
+        raise ParameterError(
+            f"the format {name} cannot hold numbers beside labels; name the file *.jsonl, *.csv or *.parquet"
+        )
+    return TABLES[name]
+
+
+def check_output(path: Path) -> None:
+    """Raises where a file cannot be written, before the work is done that it is to hold.
+
+    Example:
+        >>> check_output(Path("/nowhere/rows.jsonl"))
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.InputError: /nowhere/rows.jsonl: cannot be written: there is no such folder; make it first
+    """
     try:
         if path.exists() and not path.is_file():
             raise InputError("cannot be written: it is a folder or a device; name a file", path)
+        if not path.parent.is_dir():
+            raise InputError("cannot be written: there is no such folder; make it first", path)
+    except OSError as e:
+        raise _unwritable(path, e) from None
+
+
+@contextlib.contextmanager
+def binary_output(path: Path) -> Iterator[IO[bytes]]:
+    """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
+    check_output(path)
+    try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as e:
         raise _unwritable(path, e) from None

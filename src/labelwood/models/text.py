@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -11,15 +12,18 @@ from scipy import sparse
 
 from labelwood.base import Model, Params, Threads, TopK
 from labelwood.data.dataset import Dataset, from_names, strings
+from labelwood.data.groups import check_groups, grouped_labels
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.features import JoinedVectorizer, TextVectorizer
 from labelwood.inputs import as_labels
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
+from labelwood.labels.given import is_matrix, name_lists
 from labelwood.metrics import evaluate, extra_candidates
 from labelwood.models import MODELS, model_class
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:
+    from labelwood.aggregated import Eagle, Imputed
     from labelwood.store import State
 
 
@@ -48,6 +52,7 @@ class TextClassifier(Params):
     """
 
     kind: ClassVar[str] = "text"
+    imputed_: Imputed | None = None  # who got which label, where groups of texts were learned from
 
     def __init__(
         self,
@@ -63,20 +68,67 @@ class TextClassifier(Params):
     def fit(self, texts: Any, labels: Any) -> Self:
         """Learns from texts and either the names of each text's labels or a rows × labels matrix."""
         rows = strings(texts, "texts")
-        if _is_matrix(labels):
+        if is_matrix(labels):
             Y = as_labels(labels, len(rows), "labels").to_scipy()
             return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=LabelIndex.numbered(Y.shape[1])))
         index = LabelIndex()
-        Y = from_names(_name_lists(labels), index)
+        Y = from_names(name_lists(labels), index)
         return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=index))
 
     def fit_dataset(self, data: Dataset) -> Self:
         """Learns from whatever rows the dataset has: texts, features, or both."""
-        check_params(type(self), self.get_params(deep=False))
+        if data.groups is not None:
+            raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
         if data.Y is None or data.labels is None or data.Y.nnz == 0:
             raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
+        self._learn(data, *self._begun(data))
+        self.imputed_ = None
+        return self
+
+    def fit_grouped(
+        self, texts: Any, groups: Any, group_labels: Any, *, eagle: Eagle | None = None, baseline: bool = False
+    ) -> Self:
+        """Learns to label single texts where only groups of them have labels: paragraphs, where pages have tags.
+
+        `groups` has the group of each text, `group_labels` the names of each group's labels: a dictionary by names of
+        groups; or, for groups that are numbers from zero, a list. Either may be a matrix of numbers, as for `Eagle`.
+        `eagle` hands labels to texts; with `baseline`, texts get all labels of their groups. See `imputed_` for both.
+
+        Example:
+            >>> import labelwood as lw
+            >>> texts = ["a dog barks", "a rose blooms", "the dog sleeps", "old coins", "the rose fades", "new coins"]
+            >>> pages, tags = [0, 0, 1, 1, 2, 2], [["animal", "plant"], ["animal"], ["plant"]]
+            >>> tagger = lw.TextClassifier().fit_grouped(texts, pages, tags)
+            >>> [tagger.suggest([text], k=1)[0][0][0] for text in ("my dog", "your rose")]
+            ['animal', 'plant']
+        """
+        rows = strings(texts, "texts")
+        of_row, counts, labels = grouped_labels(groups, group_labels)
+        return self._fit_groups(Dataset(texts=rows, labels=labels), of_row, counts, eagle, baseline)
+
+    def fit_grouped_dataset(self, data: Dataset, *, eagle: Eagle | None = None, baseline: bool = False) -> Self:
+        """The same for a dataset of groups, as `labelwood.read` returns it."""
+        groups = check_groups(data)
+        return self._fit_groups(replace(data, groups=None), groups.of_row, groups.Y, eagle, baseline)
+
+    def _fit_groups(self, data: Dataset, groups: Any, counts: Any, eagle: Eagle | None, baseline: bool) -> Self:
+        from labelwood.aggregated.imputing import impute
+
+        model, vectorizer, X = self._begun(data)
+        how = None if eagle is None else self._fresh(eagle)
+        imputed = impute(X, groups, counts, eagle=how, baseline=baseline)
+        self._learn(replace(data, Y=imputed.Y), model, vectorizer, X)
+        self.imputed_ = imputed
+        return self
+
+    def _begun(self, data: Dataset) -> tuple[Model, Vectorizer | None, Any]:
+        """A model that is to learn, and the features of the rows it is to learn from."""
+        check_params(type(self), self.get_params(deep=False))
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        vectorizer, X = features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
+        return model, *features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
+
+    def _learn(self, data: Dataset, model: Model, vectorizer: Vectorizer | None, X: Any) -> None:
+        assert data.labels is not None
         Y = labels_to_learn_from(data)
         frequencies = label_frequencies(Y)
         model.fit(X, Y, **({"feature_names": feature_names(vectorizer, X)} if model.needs_feature_names else {}))
@@ -87,7 +139,6 @@ class TextClassifier(Params):
         self.label_texts_ = data.label_texts
         self.frequencies_ = frequencies
         self.n_rows_ = len(data)
-        return self
 
     def features(self, data: Dataset) -> Any:
         """The dataset's rows as the model takes them."""
@@ -329,28 +380,6 @@ def _vectorizer_from(state: State) -> Vectorizer:
         raise ModelError(f"this Labelwood has no vectorizer of the kind {state.kind!r}: install a newer one")
     found: Vectorizer = _VECTORIZERS[state.kind].from_state(state)
     return found
-
-
-def _is_matrix(labels: Any) -> bool:
-    return sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf")
-
-
-def _name_lists(labels: Any) -> Iterator[list[str]]:
-    """The names of each row's labels; whole numbers are names too."""
-    if labels is None or isinstance(labels, str):
-        raise LabelwoodError("labels must be a list of names for each text, or a rows × labels matrix")
-    rows = list(labels)
-    if len(rows) > 1 and all(
-        isinstance(r, list | tuple) and len(r) == len(rows[0]) > 1 and set(r) <= {0, 1} for r in rows
-    ):
-        raise LabelwoodError("labels look like a matrix of zeros and ones: pass it as one, with numpy.array(labels)")
-    for number, row in enumerate(rows):
-        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-            raise LabelwoodError(f"the labels of row {number} are not a list: put the names into one")
-        names = list(row)
-        if not all(isinstance(name, str | int | np.integer) for name in names):
-            raise LabelwoodError(f"row {number} has a label that is not a name: give strings")
-        yield [str(name) for name in names]
 
 
 def _joined(words: Any, data: Dataset) -> Any:

@@ -16,7 +16,9 @@ from labelwood.data.formats import (
     xc_split,
     xc_text,
 )
-from labelwood.data.reading import Format
+from labelwood.data.reading import Format, TableFormat
+
+TABLES: dict[str, TableFormat] = {module.NAME: module for module in (jsonl, delimited, parquet)}
 
 FORMATS: dict[str, Format] = {
     module.NAME: module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +44,20 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         yield to_dataset(pa.table({name: pa.array([], pa.large_string()) for name in wanted}), reading)
 
 
-def write(data: Dataset, path: Path) -> None:
-    """Writes id, text and labels; label names must not hold the separator."""
+def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
+    """Writes id, text and labels, and `values` as a list beside them; label names must not hold the separator."""
     from labelwood.data.write import binary_output, write_label_texts
 
     if data.groups is not None:
         raise LabelwoodError("the data is groups of rows, which csv cannot hold; write jsonl or parquet instead")
-    table = to_table(data)
+    table = to_table(data, values)
     separator = Columns().label_separator
     if data.Y is not None and data.labels is not None:
         _check_names(data.labels.to_arrow(), separator)
-        column = table.column_names.index("labels")
-        table = table.set_column(
-            column, "labels", pc.binary_join(table["labels"], pa.scalar(separator, pa.large_string()))
-        )
+        for name in ("labels", *(values or ())):
+            lists = table[name].cast(pa.large_list(pa.large_string()))
+            joined = pc.binary_join(lists, pa.scalar(separator, pa.large_string()))
+            table = table.set_column(table.column_names.index(name), name, joined)
     with binary_output(path) as out:
         pcsv.write_csv(table, out, pcsv.WriteOptions(delimiter=_delimiter(plain_name(path))))
     write_label_texts(data, path)

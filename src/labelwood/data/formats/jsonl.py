@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,11 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
             raise reading.source.error(e.message, _line_of(block, e.row)) from None
 
 
-def write(data: Dataset, path: Path) -> None:
+def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes rows (or groups) with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
     from labelwood.data.write import text_output, write_json_lines, write_label_texts
 
-    table = to_table(data)
+    table = to_table(data, values)
     with text_output(path) as out:
         write_json_lines(table, out)
     write_label_texts(data, path)
@@ -164,7 +164,7 @@ def _parsed(line: bytes, source: Source, number: int) -> dict[str, Any]:
 
 def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Reading) -> Any:
     values = [record.get(name) for record in records]
-    if name == reading.columns.id:  # numbers and strings may mix
+    if name in {reading.columns.id, reading.columns.group}:  # numbers and strings may mix
         values = [str(value) if isinstance(value, int) else value for value in values]
     try:
         return pa.array(values)

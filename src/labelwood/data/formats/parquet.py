@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,11 +45,11 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         raise source.error(f"is not a sound Parquet file ({reason}); write or fetch it again") from None
 
 
-def write(data: Dataset, path: Path) -> None:
+def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes id, text and labels (a list of names); or groups with their rows."""
     from labelwood.data.write import binary_output, write_label_texts
 
-    table = to_table(data)
+    table = to_table(data, values)
     with binary_output(path) as out:
         pq.write_table(table, out, compression="zstd")
     write_label_texts(data, path)

@@ -1,0 +1,63 @@
+"""What commands need that learn from groups of rows: reading them, and `Eagle` from settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labelwood.cli.reading import DataOptions, about, read_rows
+from labelwood.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from labelwood.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class GroupOptions(DataOptions):
+    """The same for data that may be groups of rows."""
+
+    rows_column: Annotated[str, typer.Option(help="Column of a group's rows, where a record is a group.")] = "rows"
+    group_column: Annotated[
+        str | None, typer.Option(help="Column of a row's group, where records are single rows of groups.")
+    ] = None
+
+    def columns(self) -> dict[str, Any]:
+        """What `Columns` takes."""
+        return super().columns() | {"rows": self.rows_column, "group": self.group_column}
+
+
+def read_groups(path: Path, options: DataOptions) -> Dataset:
+    """Groups of rows that have labels."""
+    from labelwood.data.groups import check_groups
+
+    data = read_rows(path, options)
+    if data.groups is None:
+        raise InputError(
+            "holds single rows and not groups; write the rows of a group as a list in the column 'rows', "
+            "or name the column that tells the group with --group-column",
+            path,
+        )
+    if data.groups.Y.nnz == 0:
+        raise InputError(
+            f"has no labels (no column {options.label_column!r}, or nothing in it); name it with --label-column", path
+        )
+    with about(path):
+        check_groups(data)
+    return data
+
+
+def how_to_hand_out(params: dict[str, Any], baseline: bool, threads: int | None) -> dict[str, Any]:
+    """What `impute` and `fit_grouped_dataset` take: an `Eagle` with these parameters, or the baseline."""
+    from labelwood.aggregated.eagle import Eagle
+    from labelwood.settings import check_params
+
+    if baseline and params:
+        raise ParameterError(f"--baseline hands out nothing, so {next(iter(params))!r} means nothing; leave one out")
+    if baseline:
+        return {"baseline": True}
+    params = params if threads is None else params | {"n_threads": threads}
+    check_params(Eagle, params)
+    return {"eagle": Eagle(**params)}

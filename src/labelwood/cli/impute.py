@@ -1,0 +1,85 @@
+"""labelwood impute: labels of groups handed to their rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labelwood.cli import options
+from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
+from labelwood.cli.reading import about, with_data_options
+from labelwood.cli.train import table, vectorizer_of
+from labelwood.errors import ParameterError
+
+NAME = "impute"
+
+
+@with_data_options(split="train", kind=GroupOptions)
+def run(
+    reading: GroupOptions,
+    data: Annotated[Path, typer.Argument(metavar="GROUPED", help="Groups of rows: JSON lines, Parquet or CSV.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write: *.jsonl, *.parquet or *.csv.")],
+    baseline: Annotated[bool, typer.Option("--baseline", help="Give every row all labels of its group.")] = False,
+    config: Annotated[Path | None, typer.Option(help="TOML file with tables eagle and vectorizer.")] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of Eagle, or vectorizer.…, as key=value; may be given several times."),
+    ] = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+) -> None:
+    """Hand the labels of groups to the rows that fit them, and say for each label how sure that is.
+
+    A page's tags go to its paragraphs, say. Rows are written with labels of their own, to train on.
+    """
+    from labelwood.aggregated.imputing import impute
+    from labelwood.data.groups import check_groups, rows_with_labels
+    from labelwood.data.write import write
+    from labelwood.models.text import features_to_learn_from
+
+    _check_output(output, data)
+    settings = options.settings(config, assign or [])
+    vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
+    if threads is not None:
+        vectorizer.set_params(n_threads=threads)
+    how = how_to_hand_out(table("eagle", settings.pop("eagle", {})) | settings, baseline, threads)
+    rows = read_groups(data, reading)
+    groups = check_groups(rows)
+    with about(data), _steps("making features", "handing out labels", "writing") as begin:
+        begin()
+        _, X = features_to_learn_from(rows, vectorizer)
+        begin()
+        imputed = impute(X, groups.of_row, groups.Y, **how)
+        begin()
+        write(rows_with_labels(rows, imputed.Y), output, values=imputed.values)
+    facts = {"output": str(output), "groups": groups.Y.shape[0], "rows": len(rows), "labels": rows.n_labels}
+    options.report(facts | imputed.describe(), json, title="Imputed")
+
+
+def _check_output(output: Path, data: Path) -> None:
+    from labelwood.data.write import check_output, table_format
+
+    check_output(output)
+    table_format(output)
+    if output.exists() and data.exists() and output.samefile(data):
+        raise ParameterError(f"{output} is what is read; name another file to write")
+
+
+@contextlib.contextmanager
+def _steps(*names: str) -> Iterator[Callable[[], Any]]:
+    """Shows on a terminal which step has begun, each time that the function it yields is called."""
+    from tqdm import tqdm
+
+    left = iter(names)
+    with tqdm(total=len(names), bar_format="{desc} ({n_fmt} of {total_fmt})", disable=None, leave=False) as bar:
+
+        def begin() -> None:
+            bar.set_description_str(next(left), refresh=False)
+            bar.update()
+            bar.refresh()
+
+        yield begin

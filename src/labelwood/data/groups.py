@@ -1,0 +1,117 @@
+"""Rows in groups: by names of groups, as callers pass them, and as single rows again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names, strings
+from labelwood.errors import LabelwoodError
+from labelwood.labels.given import is_matrix, name_lists
+from labelwood.labels.index import LabelIndex
+
+
+def merged(groups: Groups) -> Groups:
+    """The same rows, with groups of one name made one.
+
+    It has all labels that any of them has, as often as the one that has it most often: a table may repeat a page's
+    tags in each of its rows, or hold them in the first row only.
+
+    Example:
+        >>> Y = from_names([["a"], ["a", "b"], []], LabelIndex())
+        >>> one = merged(Groups(np.arange(3), Y, strings(["page", "page", "other"], "ids")))
+        >>> one.of_row.tolist(), one.ids.to_pylist(), one.Y.toarray().tolist()
+        ([0, 0, 1], ['page', 'other'], [[1.0, 1.0], [0.0, 0.0]])
+    """
+    encoded = groups.ids.dictionary_encode()
+    number = encoded.indices.to_numpy().astype(np.int64)
+    return Groups(number[groups.of_row], _largest(groups.Y, number, len(encoded.dictionary)), encoded.dictionary)
+
+
+def _largest(Y: Any, number: Any, n_groups: int) -> Any:
+    """Entries of rows that get the same number, and of these the largest of each column."""
+    of_entry = np.repeat(number, np.diff(Y.indptr))
+    order = np.lexsort((Y.data, Y.indices, of_entry))
+    rows, labels = of_entry[order], Y.indices[order]
+    last = np.ones(len(order), bool)
+    last[:-1] = (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])
+    ends = np.searchsorted(rows[last], np.arange(n_groups + 1))
+    return compressed_rows(ends, labels[last], Y.data[order][last], Y.shape[1])
+
+
+def grouped_labels(groups: Any, group_labels: Any) -> tuple[Any, Any, LabelIndex]:
+    """Groups of rows, and groups × labels with how often each was given, from what callers pass; and labels' names.
+
+    Either `group_labels` is a dictionary from a group's name to the names of its labels, and `groups` has a group's
+    name for each row. Or it is a list of such names, or a matrix, and `groups` holds numbers as `Eagle` takes them.
+
+    Example:
+        >>> of_row, counts, labels = grouped_labels(["home", "news", "home"], {"news": ["a", "a"], "home": ["b"]})
+        >>> of_row.tolist(), counts.toarray().tolist(), list(labels)
+        ([1, 0, 1], [[2.0, 0.0], [0.0, 1.0]], ['a', 'b'])
+    """
+    if is_matrix(group_labels):
+        return groups, group_labels, LabelIndex.numbered(group_labels.shape[1])
+    index = LabelIndex()
+    if not isinstance(group_labels, Mapping):
+        return groups, from_names(name_lists(group_labels, "group"), index, count=True), index
+    numbers = {name: number for number, name in enumerate(group_labels)}
+    of_row = np.array([numbers.get(name, -1) for name in groups], np.int64)
+    if (of_row < 0).any():
+        row = int(of_row.argmin())
+        raise LabelwoodError(
+            f"row {row} is in the group {groups[row]!r}, which group_labels does not have: give its labels there"
+        )
+    return of_row, from_names(name_lists(group_labels.values(), "group"), index, count=True), index
+
+
+def check_groups(data: Dataset) -> Groups:
+    """The groups of a dataset from which labels can be handed out: where there are labels there are rows.
+
+    Example:
+        >>> check_groups(Dataset.from_texts(["a dog"], [["animal"]]))
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.LabelwoodError: the rows are in no groups: give each row's group
+    """
+    groups = data.groups
+    if groups is None:
+        raise LabelwoodError("the rows are in no groups: give each row's group")
+    sizes = np.bincount(groups.of_row, minlength=groups.Y.shape[0])
+    empty = np.flatnonzero((sizes == 0) & (np.diff(groups.Y.indptr) > 0))
+    if len(empty):
+        number = int(empty[0])
+        name = "" if groups.ids is None else f" ({groups.ids[number].as_py()[:40]!r})"
+        raise LabelwoodError(f"group {number + 1}{name} has labels but no rows; leave it out or give it rows")
+    Y = groups.Y
+    return replace(groups, Y=compressed_rows(Y.indptr, Y.indices, Y.data, data.n_labels))
+
+
+def rows_with_labels(data: Dataset, Y: Any) -> Dataset:
+    """The rows of groups as single rows with labels of their own, named after the group: ``page#0``, ``page#1``, …
+
+    A row that has an id has it after the mark. Groups without ids are numbered from zero, as rows are.
+
+    Example:
+        >>> labels = LabelIndex()
+        >>> groups = Groups(np.array([0, 0]), from_names([["animal"]], labels))
+        >>> rows_with_labels(Dataset(texts=["a dog", "one"], labels=labels, groups=groups), [[1], [0]]).ids.to_pylist()
+        ['0#0', '0#1']
+    """
+    groups = check_groups(data)
+    order = np.argsort(groups.of_row, kind="stable")
+    sizes = np.bincount(groups.of_row, minlength=groups.Y.shape[0])
+    place = np.empty(len(data), np.int64)
+    place[order] = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own = _or_numbers(data.ids, place)
+    names = _or_numbers(groups.ids, np.arange(len(sizes)))
+    ids = [f"{names[group]}#{row}" for group, row in zip(groups.of_row.tolist(), own, strict=True)]
+    return replace(data, Y=Y, ids=strings(ids, "ids"), groups=None)
+
+
+def _or_numbers(ids: Any, numbers: Any) -> list[str]:
+    given = [""] * len(numbers) if ids is None else ids.to_pylist()
+    return [name or str(number) for name, number in zip(given, numbers.tolist(), strict=True)]
