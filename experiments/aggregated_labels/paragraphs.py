@@ -89,7 +89,8 @@ def paragraphs_of(text: str) -> list[str]:
             found.append([])
         found[-1] += line.split()
     if len(found) > 1 and len(found[-1]) < WORDS:
-        found[-2] += found.pop()
+        rest = found.pop()
+        found[-1] += rest
     return [" ".join(words) for words in found]
 
 

@@ -156,7 +156,7 @@ def beyond(found: Found) -> Texts:
     """A table for each grouping, what was chosen, and iterations."""
     own = found[EURLEX]["groupings"]
     made = {f"beyond-{grouping}": _beyond(ways) for grouping, ways in own.items()}
-    return {**made, "beyond-chosen": _chosen(own), "beyond-iterations": _iterations(own)}
+    return {**made, "beyond-chosen": _chosen(own), "beyond-tried": _tried(own), "beyond-iterations": _iterations(own)}
 
 
 def _beyond(ways: Found) -> str:
@@ -182,17 +182,38 @@ def _chosen(groupings: Found) -> str:
     lines = []
     for grouping, ways in groupings.items():
         for way in ("chosen-iterations", "chosen"):
-            for seed, run in enumerate(ways[way]):
-                given = ", ".join(f"{name} {value}" for name, value in run["params"].items())
-                lines.append([grouping, WORDS[way], str(seed), given, f"{run['P@1']:.2f}", f"{run['right']:.1f}"])
-    return table(["", "", "seed", "what held-out groups chose", "P@1", "right labels (%)"], lines)
+            given = ", ".join(f"{name} {value}" for name, value in ways["params"][way].items())
+            figures = with_spread([run["P@1"] for run in ways[way]]), f"{mean(ways[way], 'right'):.1f}"
+            lines.append([grouping, WORDS[way], given, *figures])
+    return table(["", "", "what held-out groups chose", "P@1", "right labels (%)"], lines)
+
+
+def _tried(groupings: Found) -> str:
+    """What held-out groups say of negatives beside what comes out where that is known."""
+    lines = []
+    for grouping, ways in groupings.items():
+        named = {"eagle": {"step": 0.1}, **ways["params"]}
+        for each in ways["choices"]:
+            given = {**each["params"], "iterations": 20}
+            runs = next((ways[way] for way, params in named.items() if {"iterations": 20, **params} == given), [])
+            lines.append(
+                [
+                    grouping,
+                    f"{given.get('negatives', 0):g}",
+                    f"{given['step']:g}",
+                    f"{100 * each['scores']['20']:.2f}",
+                    *([f"{mean(runs, 'right'):.1f}", f"{mean(runs, 'P@1'):.2f}"] if runs else ["", ""]),
+                ]
+            )
+    header = ["", "`negatives`", "`step`", "held-out groups told apart (%)", "right labels (%)", "P@1"]
+    return table(header, lines)
 
 
 def _iterations(groupings: Found) -> str:
     """What held-out groups say of iterations beside what comes out, of the first seed."""
     lines = []
     for grouping, ways in groupings.items():
-        scores = ways["choices"][0][0]["scores"]
+        scores = ways["choices"][0]["scores"]
         for words, cells in (
             ("held-out groups told apart (%)", [f"{100 * scores[str(t)]:.2f}" for t in ITERATIONS]),
             ("right labels (%)", [f"{ways['iterations'][str(t)]['right']:.1f}" for t in ITERATIONS]),
