@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax experiment-aggregated clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -59,6 +59,11 @@ experiment-interpolated: $(VENV)/.tested
 experiment-softmax: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-softmax DATA=folder"; exit 1; }
 	$(BIN)/python experiments/softmax_tree/run.py $(DATA) -o build/softmax_tree $(OPTIONS)
+
+# The figures of docs/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
+experiment-aggregated: $(VENV)/.tested
+	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-aggregated DATA=folder"; exit 1; }
+	$(BIN)/python experiments/aggregated_labels/run.py $(DATA) -o build/aggregated_labels $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist

@@ -20,12 +20,12 @@ CLASS_NAMES = {
     "fashion_mnist": ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Boot"),
 }
 ITERATIONS = {"EAGLE-0": 0, "EAGLE": 20}
-LEVELS = 127  # what is kept of a pixel: whole numbers up to this
+LEVELS = 31  # what is kept of a pixel: whole numbers up to this, and as many below zero
 
 
 def measure(name: str, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of EAGLE-0 and EAGLE the labels' vectors, and the shares of assignments that are right."""
-    settings = {"size": SIZE, "iterations": ITERATIONS}
+    settings = {"size": SIZE, "iterations": ITERATIONS, "levels": LEVELS}
     return kept.figures(
         f"figure5-{SIZE}", settings, lambda: vectors(datasets.images(given.data / name, given.rows), given.threads)
     )

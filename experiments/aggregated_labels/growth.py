@@ -22,33 +22,45 @@ from labelwood.aggregated import merged_labels, random_groups
 SETS = ("eurlex4k",)
 SIZE = 10
 ITERATIONS = (0, 20)
-SHARES = (0.125, 0.25, 0.5, 1, 2, 4)  # of the training rows: fewer, or all of them several times
+# Of the training rows: fewer of them, or all of them several times. Their labels are the same, and become more frequent
+# with rows; or each copy has labels of its own, which are as frequent as before.
+SHARES = {"the same labels": (0.125, 0.25, 0.5, 1, 2, 4), "more labels": (1, 2, 4, 8)}
 RIVAL = "omikuji-parabel-1"
 
 
 def measure(name: str, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """For each number of rows the non-zeros and CPU seconds of one thread, the least of a few rounds."""
-    points = [
-        kept.figures(
-            f"growth-{share:g}",
-            {"size": SIZE, "iterations": ITERATIONS, "rounds": given.rounds},
-            lambda share=share: point(  # type: ignore[misc]
-                datasets.sparse_rows(given.data / name, given.rows), share, given.rounds
-            ),
-        )
-        for share in SHARES
-    ]
+    points = {
+        kind: [
+            kept.figures(
+                f"growth-{kind.replace(' ', '-')}-{share:g}",
+                {"size": SIZE, "iterations": ITERATIONS, "rounds": given.rounds},
+                lambda kind=kind, share=share: point(  # type: ignore[misc]
+                    *sized(datasets.sparse_rows(given.data / name, given.rows), kind, share), given.rounds
+                ),
+            )
+            for share in shares
+        ]
+        for kind, shares in SHARES.items()
+    }
     return {"points": points, "rival": rival(given.data / name, kept, given)}
 
 
-def point(rows: Rows, share: float, rounds: int) -> dict[str, Any]:
-    """One size; rows are drawn at random where there are to be fewer."""
-    n_rows = rows.X_train.shape[0]
+def sized(rows: Rows, kind: str, share: float) -> tuple[Any, Any]:
+    """Features and labels; rows are drawn at random where there are to be fewer."""
+    X, Y = rows.X_train, rows.Y_train
     if share < 1:
-        chosen = np.sort(np.random.default_rng(0).permutation(n_rows)[: int(share * n_rows)])
-        X, Y = rows.X_train[chosen], rows.Y_train[chosen]
-    else:
-        X, Y = (sparse.vstack([M] * int(share), format="csr") for M in (rows.X_train, rows.Y_train))
+        chosen = np.sort(np.random.default_rng(0).permutation(X.shape[0])[: int(share * X.shape[0])])
+        return X[chosen], Y[chosen]
+    copies = int(share)
+    joined = sparse.vstack([Y] * copies, format="csr")
+    if kind == "more labels":
+        joined = sparse.block_diag([Y] * copies, format="csr")
+    return sparse.vstack([X] * copies, format="csr"), joined
+
+
+def point(X: Any, Y: Any, rounds: int) -> dict[str, Any]:
+    """What one size takes."""
     groups = random_groups(X.shape[0], SIZE, 0)
     counts = merged_labels(Y, groups)
     cost = {}
@@ -59,7 +71,7 @@ def point(rows: Rows, share: float, rounds: int) -> dict[str, Any]:
             lw.Eagle(iterations=iterations, n_threads=1).fit(X, groups, counts)
             times.append(time.process_time() - started)
         cost[str(iterations)] = min(times)
-    return {"rows": X.shape[0], "nonzeros": int(X.nnz), "labels": int(Y.nnz), "cpu_s": cost}
+    return {"rows": X.shape[0], "nonzeros": int(X.nnz), "labels": Y.shape[1], "cpu_s": cost}
 
 
 def rival(data: Path, kept: Kept, given: argparse.Namespace) -> float | None:

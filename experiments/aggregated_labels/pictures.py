@@ -130,27 +130,30 @@ def embeddings(found: Found) -> Figure:
     for line, (name, way, vectors) in zip(panels, rows, strict=True):
         for axes, vector, label in zip(line, vectors, CLASS_NAMES[name], strict=True):
             side = int(len(vector) ** 0.5)
-            axes.imshow(np.reshape(vector, (side, side)), cmap="gray", vmin=-LEVELS, vmax=LEVELS)
+            look = {"cmap": "gray", "vmin": -LEVELS, "vmax": LEVELS, "interpolation": "none"}  # pixels as they are
+            axes.imshow(np.reshape(vector, (side, side)), **look)
             axes.set_xticks([])
             axes.set_yticks([])
-            axes.set_title(label, fontsize=8)
+            if way == next(iter(found[name])):
+                axes.set_title(label, fontsize=8)
         line[0].set_ylabel(f"{NAMES[name]}\n{way}", fontsize=7)
     return figure
 
 
 def growth(found: Found) -> Figure:
-    """CPU seconds against non-zeros, with lines through the origin and the largest."""
-    points = found[EURLEX]["points"]
-    figure = Figure(figsize=(5.2, 3.8), layout="constrained")
-    axes = figure.subplots()
-    x = [point["nonzeros"] / 1e6 for point in points]
-    for line, (t, words) in enumerate({"20": "20 iterations", "0": "EAGLE-0"}.items()):
-        y = [point["cpu_s"][t] for point in points]
-        axes.plot(x, y, MARKERS[line], color=COLOURS[line], markersize=5, label=words)
-        axes.plot([0, x[-1]], [0, y[-1]], ":", color=COLOURS[line], linewidth=1)
-    axes.set_xlabel("non-zeros (million)")
-    axes.set_ylabel("CPU seconds, one thread")
-    axes.legend()
+    """CPU seconds against non-zeros, a panel for each way to grow, with lines through the origin and the largest."""
+    own = found[EURLEX]["points"]
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    for axes, (kind, points) in zip(figure.subplots(1, len(own)), own.items(), strict=True):
+        x = [point["nonzeros"] / 1e6 for point in points]
+        for line, (t, words) in enumerate({"20": "20 iterations", "0": "EAGLE-0"}.items()):
+            y = [point["cpu_s"][t] for point in points]
+            axes.plot(x, y, MARKERS[line], color=COLOURS[line], markersize=5, label=words)
+            axes.plot([0, x[-1]], [0, y[-1]], ":", color=COLOURS[line], linewidth=1)
+        axes.set_title(f"more rows, {kind}")
+        axes.set_xlabel("non-zeros (million)")
+        axes.set_ylabel("CPU seconds, one thread")
+        axes.legend()
     return figure
 
 

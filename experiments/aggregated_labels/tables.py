@@ -348,14 +348,24 @@ def growth(found: Found) -> Texts:
     own = found[EURLEX]
     lines = [
         [
+            kind,
             str(point["rows"]),
             f"{point['nonzeros'] / 1e6:.2f}",
             *(f"{point['cpu_s'][t]:.2f}" for t in ("0", "20")),
             *(f"{1e6 * point['cpu_s'][t] / point['nonzeros']:.2f}" for t in ("0", "20")),
         ]
-        for point in own["points"]
+        for kind, points in own["points"].items()
+        for point in points
     ]
-    header = ["rows", "million non-zeros", "CPU s, EAGLE-0", "20 iterations", "s a million, EAGLE-0", "20 iterations"]
+    header = [
+        "",
+        "rows",
+        "million non-zeros",
+        "CPU s, EAGLE-0",
+        "20 iterations",
+        "s a million, EAGLE-0",
+        "20 iterations",
+    ]
     text = table(header, lines)
     if own["rival"] is not None:
         text += f"\n- omikuji trains one Parabel tree on all rows with their own labels in {own['rival']:.1f} CPU s.\n"

@@ -183,7 +183,10 @@ def test_documents_are_judged_by_their_paragraphs(places):
 
 def test_growth_has_a_line_for_each_size_and_no_rival_without_its_environment(places):
     found = found_in(places[1], "growth")
-    assert [point["rows"] for point in found["points"]] == [50, 100, 200, 400, 800, 1600]
+    points = found["points"]
+    assert [point["rows"] for point in points["the same labels"]] == [50, 100, 200, 400, 800, 1600]
+    assert [point["labels"] for point in points["more labels"]] == [40, 80, 160, 320]
+    assert len(lines_of(places[1], "growth")) == 10
     assert found["rival"] is None
     assert "omikuji" not in (places[1] / "growth.md").read_text()
 
