@@ -119,6 +119,20 @@ def _order(own: Found) -> str:
     return table(["", "", "so in the paper", "of these so here", "not so here"], lines)
 
 
+def lengths(found: Found) -> Texts:
+    """What comes out of sums of rows as they are, beside the paper's figures."""
+    lines = []
+    for grouping, ways in found[EURLEX].items():
+        for way, figures in ways.items():
+            line = [grouping, WAYS[way]]
+            papers = PAPERS_FIGURES.get(grouping, {}).get(way)
+            for number, k in enumerate(KS):
+                ours = figures[f"P@{k}"]
+                line += [f"{ours:.2f}", *(("", "") if papers is None else _paper(ours, papers[number]))]
+            lines.append(line)
+    return {"lengths": table(["", "", *(cell for k in KS for cell in (f"P@{k}", "paper", "difference"))], lines)}
+
+
 def _advice(groupings: Found) -> str:
     """What is advised for each grouping, and which was better."""
     lines = []

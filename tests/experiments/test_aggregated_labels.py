@@ -18,7 +18,7 @@ FAST = (
     *("--noises", "0,1", "--noise-depth", "6", "--bag-sizes", "4", "--epochs", "2", "--rounds", "1"),
     *("--threads", "1", "--device", "cpu", "--cache", "no-such-cache"),
 )
-PARTS = "learner,table5,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
+PARTS = "learner,table5,lengths,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
 
 
 def write_sparse(path, n_rows, seed):
@@ -123,6 +123,14 @@ def test_every_cell_that_is_far_from_the_paper_is_listed(places):
     assert "D-6" not in listed
 
 
+def test_sums_of_rows_as_they_are_hand_out_most_labels_rightly_too(places):
+    found = found_in(places[1], "lengths")
+    assert found["R-4"]["eagle"]["right"] > 50
+    first = lines_of(places[1], "lengths")[0]
+    assert first[:2] == ["R-2", "EAGLE-0"]
+    assert number(first[4]) == pytest.approx(found["R-2"]["eagle-0"]["P@1"] - 81.94, abs=0.006)
+
+
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):
     ways = found_in(places[1], "beyond")["groupings"]["R-4"]
     scores = [(each["params"], int(t), score) for each in ways["choices"] for t, score in each["scores"].items()]
@@ -220,4 +228,4 @@ def test_unknown_groupings_and_parts_are_named(places):
     done = run(*places, "--groupings", "X-4")
     assert done.returncode == 2
     assert "there is no grouping 'X-4'" in done.stderr
-    assert "there is no 'speed'; there are: learner, table5" in run(*places, "--parts", "speed").stderr
+    assert "there is no 'speed'; there are: learner, table5, lengths" in run(*places, "--parts", "speed").stderr
