@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax experiment-disentanglement clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -64,6 +64,11 @@ experiment-softmax: $(VENV)/.tested
 experiment-disentanglement: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-disentanglement DATA=folder"; exit 1; }
 	$(BIN)/python experiments/disentanglement/run.py $(DATA) -o build/disentanglement $(OPTIONS)
+
+# The figures of docs/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
+experiment-aggregated: $(VENV)/.tested
+	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-aggregated DATA=folder"; exit 1; }
+	$(BIN)/python experiments/aggregated_labels/run.py $(DATA) -o build/aggregated_labels $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,4 +1,4 @@
-"""Labels that are known for groups of rows: handing them to rows, learning from bags, and groups to try it on."""
+"""Labels that are known for groups of rows: handed to single rows, or learned from in bags; and groups to try it on."""
 
 from labelwood.aggregated.advising import Advice, advice, mixedness
 from labelwood.aggregated.assignment import Assignment

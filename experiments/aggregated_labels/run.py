@@ -1,0 +1,87 @@
+"""Labels of groups: what the paper on EAGLE shows, and what lies beyond it.
+
+Usage: python experiments/aggregated_labels/run.py DATA_FOLDER -o OUT [--parts table5,simulation] [--sets mnist]
+
+DATA_FOLDER holds a folder for each dataset: eurlex4k, eurlex57k, mnist, fashion_mnist. OUT gets for each part a file of
+JSON, its tables and its pictures. Run again, it does only what is missing; sets, parts and seeds may be added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "benchmarks")]
+
+import beyond
+import figures789
+import groupings
+import simulation
+import table3
+import table5
+from common.kept import Kept
+from common.parts import keep, known, numbers, some_of, whole_numbers, write_texts
+from datasets import NAMES
+from rivals.environments import default_cache
+
+# Each a module with the SETS that it takes and `measure(name, kept, options)`.
+PARTS = dict.fromkeys(
+    ("learner", "table5", "lengths", "beyond", "figures789", "simulation", "table3", "figure5", "paragraphs", "growth")
+)
+
+
+def main() -> None:
+    """Measures what is asked for and missing, and writes down all there is."""
+    options = parse()
+    options.output.mkdir(parents=True, exist_ok=True)
+    for part in options.parts:
+        module = importlib.import_module(part)
+        for name in (name for name in options.sets if name in module.SETS):
+            sys.stderr.write(f"{name}: {part}\n")
+            kept = Kept(options.output / "runs" / (name if options.rows is None else f"{name}-{options.rows}"))
+            keep(options.output, part, name, module.measure(name, kept, options), NAMES)
+    if not options.figures_only:
+        write(options.output)
+
+
+def write(output: Path) -> None:
+    """Tables and pictures of all that is known."""
+    import pictures  # noqa: PLC0415  # matplotlib may be missing where a part is only measured
+    import tables  # noqa: PLC0415
+
+    found = {part: known(output, part) for part in PARTS}
+    for part, own in found.items():
+        if own:
+            write_texts(output, {f"{table}.md": text for table, text in getattr(tables, part)(own).items()})
+    write_texts(output, pictures.draw(found))
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("-o", "--output", type=Path, required=True)
+    arguments.add_argument("--sets", type=some_of(NAMES), default=list(NAMES))
+    arguments.add_argument("--parts", type=some_of(PARTS), default=list(PARTS))
+    arguments.add_argument("--rows", type=int, help="only so many training and test rows, to try")
+    arguments.add_argument("--seeds", type=int, default=table5.SEEDS, help="at most; some parts take fewer")
+    arguments.add_argument("--simulation-seeds", type=int, default=simulation.SEEDS)
+    arguments.add_argument("--groupings", type=groupings.several, default=[*table5.RANDOM, *table5.CLUSTERED])
+    arguments.add_argument("--beyond-groupings", type=groupings.several, default=list(beyond.GROUPINGS))
+    arguments.add_argument("--noises", type=numbers, default=figures789.NOISES, help="of the part figures789")
+    arguments.add_argument("--noise-depth", type=int, default=figures789.DEPTH)
+    arguments.add_argument("--bag-sizes", type=whole_numbers, default=table3.SIZES, help="of the part table3")
+    arguments.add_argument("--epochs", type=int, help="of the part table3, instead of its own")
+    arguments.add_argument("--device", help="of the part table3, as torch names it; the GPU, if there is one")
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--rounds", type=int, default=3, help="of the part growth")
+    arguments.add_argument("--timeout", type=float, default=600, help="seconds that omikuji may take")
+    arguments.add_argument("--cache", type=Path, default=default_cache(), help="where omikuji's environment may be")
+    arguments.add_argument("--figures-only", action="store_true", help="no tables and pictures, as without matplotlib")
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    main()

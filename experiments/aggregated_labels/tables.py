@@ -1,0 +1,386 @@
+"""What the parts found, as Markdown tables by their names: each a file, for a page takes them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from beyond import ITERATIONS, WORDS
+from common.markdown import count, signed, table
+from datasets import MADE, NAMES
+from figure5 import ITERATIONS as DRAWN
+from simulation import PLANTED_GROUPS, PLANTED_ITERATIONS
+from table3 import PAPERS_FIGURES as PAPERS_ACCURACIES
+from table5 import KS, PAPERS_FIGURES, PAPERS_ORACLE
+from trials import ORACLE, PAPERS
+
+FAR = 2.0  # points from the paper's figure that want an explanation
+CLOSE = 0.7  # points that the oracle may be away
+WAYS = {"baseline": "baseline", "eagle-0": "EAGLE-0", "eagle": "EAGLE"}
+# Figures of the method that were verified: NoAS and AS by σ2, and right assignments by size and iterations.
+VERIFIED = {"0": (1.00, 1.00), "0.1": (1.01, 1.27), "1": (1.43, 1.95), "5": (2.98, 1.04), "10": (3.31, 1.00)}
+VERIFIED_PLANTED = {("10", "0"): 0.956, ("10", "20"): 1.0, ("20", "0"): 0.478, ("20", "20"): 0.844}
+EURLEX = "eurlex4k"
+Found = Mapping[str, Any]
+Runs = Sequence[Mapping[str, Any]]
+Texts = dict[str, str]
+
+
+def with_spread(values: Sequence[float], digits: int = 2) -> str:
+    """The mean, and the lowest and the highest where they differ."""
+    low, high, mean = (f"{how(values):.{digits}f}" for how in (np.min, np.max, np.mean))
+    return mean if low == high else f"{mean} ({low}–{high})"
+
+
+def mean(runs: Runs, name: str) -> float:
+    """Over seeds."""
+    return float(np.mean([run[name] for run in runs]))
+
+
+def learner(found: Found) -> Texts:
+    """A line for each candidate, on rows that were held out."""
+    lines = [
+        [candidate, *(f"{figures[f'P@{k}']:.2f}" for k in KS), f"{figures['train_cpu_s']:.1f}"]
+        for candidate, figures in found[EURLEX].items()
+    ]
+    return {"learner": table(["three trees", *(f"P@{k}" for k in KS), "CPU s to train"], lines)}
+
+
+def table5(found: Found) -> Texts:
+    """For each k all groupings beside the paper's figures; what is far from these; what was advised."""
+    own = found[EURLEX]
+    made = {f"table5-P{k}": _beside_paper(own, number, k) for number, k in enumerate(KS)}
+    return {**made, "table5-far": _far(own), "table5-order": _order(own), "advice": _advice(own["groupings"])}
+
+
+def _beside_paper(own: Found, number: int, k: int) -> str:
+    oracle = [run[f"P@{k}"] for run in own[ORACLE]]
+    lines = [["oracle", with_spread(oracle), *_paper(np.mean(oracle), PAPERS_ORACLE[number])]]
+    lines[0] += [""] * 6
+    for grouping, ways in own["groupings"].items():
+        line = [grouping]
+        for way in PAPERS:
+            values = [run[f"P@{k}"] for run in ways[way]]
+            papers = PAPERS_FIGURES.get(grouping, {}).get(way)
+            line += [with_spread(values), *(("", "") if papers is None else _paper(np.mean(values), papers[number]))]
+        lines.append(line)
+    header = [f"P@{k}, {count(len(oracle), 'seed')}"]
+    for way in WAYS.values():
+        header += [way, "paper", "difference"]
+    return table(header, lines)
+
+
+def _paper(ours: Any, papers: float) -> list[str]:
+    return [f"{papers:.2f}", signed(float(ours) - papers, 2)]
+
+
+def _differences(own: Found) -> Iterator[tuple[str, str, int, float, float]]:
+    """Grouping, way, k, our mean and the paper's figure."""
+    for grouping, ways in own["groupings"].items():
+        for way, papers in PAPERS_FIGURES.get(grouping, {}).items():
+            for k, figure in zip(KS, papers, strict=True):
+                yield grouping, way, k, mean(ways[way], f"P@{k}"), figure
+
+
+def _far(own: Found) -> str:
+    """The cells that differ from the paper's by more than a little, and whether the oracle is close."""
+    cells = list(_differences(own))
+    lines = [
+        f"- {grouping}, {WAYS[way]}, P@{k}: {ours:.2f}, the paper has {papers:.2f} ({signed(ours - papers, 2)})"
+        for grouping, way, k, ours, papers in cells
+        if abs(ours - papers) > FAR
+    ]
+    away = max(abs(mean(own[ORACLE], f"P@{k}") - papers) for k, papers in zip(KS, PAPERS_ORACLE, strict=True))
+    head = [
+        f"- {len(lines)} of {len(cells)} figures differ from the paper's by more than {FAR:g} points.",
+        f"- The oracle is at most {away:.2f} points away ({'within' if away <= CLOSE else 'not within'} {CLOSE}).",
+    ]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def _order(own: Found) -> str:
+    """Where the paper has one way above another, and whether it is so here."""
+    lines = []
+    for higher, lower in (("eagle", "eagle-0"), ("eagle-0", "baseline"), ("eagle", "baseline")):
+        for number, k in enumerate(KS):
+            there, same, others = 0, 0, []
+            for grouping, papers in PAPERS_FIGURES.items():
+                if grouping not in own["groupings"] or papers[higher][number] <= papers[lower][number]:
+                    continue
+                there += 1
+                ways = own["groupings"][grouping]
+                ours = mean(ways[higher], f"P@{k}") - mean(ways[lower], f"P@{k}")
+                same += ours >= 0
+                others += [f"{grouping} ({signed(ours, 2)})"] * (ours < 0)
+            lines.append(
+                [f"{WAYS[higher]} above {WAYS[lower]}", f"P@{k}", str(there), str(same), ", ".join(others) or "none"]
+            )
+    return table(["", "", "so in the paper", "of these so here", "not so here"], lines)
+
+
+def lengths(found: Found) -> Texts:
+    """What comes out of sums of rows as they are, beside the paper's figures."""
+    lines = []
+    for grouping, ways in found[EURLEX].items():
+        for way, figures in ways.items():
+            line = [grouping, WAYS[way]]
+            papers = PAPERS_FIGURES.get(grouping, {}).get(way)
+            for number, k in enumerate(KS):
+                ours = figures[f"P@{k}"]
+                line += [f"{ours:.2f}", *(("", "") if papers is None else _paper(ours, papers[number]))]
+            lines.append(line)
+    return {"lengths": table(["", "", *(cell for k in KS for cell in (f"P@{k}", "paper", "difference"))], lines)}
+
+
+def _advice(groupings: Found) -> str:
+    """What is advised for each grouping, and which was better."""
+    lines = []
+    for grouping, ways in groupings.items():
+        gain = mean(ways["eagle"], "P@1") - mean(ways["baseline"], "P@1")
+        better = "assignment" if gain > 0 else "baseline"
+        line = [grouping, f"{np.mean([each['counts']['mixedness'] for each in ways['advice']]):.2f}"]
+        for which in ("counts", "no counts"):
+            wrong = float(np.mean([each[which]["wrong_rows"] for each in ways["advice"]]))
+            uses = {each[which]["use"] for each in ways["advice"]}
+            line.append(f"{wrong:.1f}: {' or '.join(sorted(uses))}")
+        lines.append([*line, f"{better} ({signed(gain, 2)})"])
+    header = ["", "mixedness", "wrong rows for each right one, by counts: advised", "without counts", "better in P@1"]
+    return table(header, lines)
+
+
+def figures789(found: Found) -> Texts:
+    """From groups that are alike to random ones."""
+    own = found[EURLEX]
+    lines = [
+        [
+            noise,
+            WAYS[way],
+            *(with_spread([run[f"P@{k}"] for run in ways[way]]) for k in KS),
+            f"{mean(ways[way], 'right'):.1f}",
+        ]
+        for noise, ways in own["noises"].items()
+        for way in PAPERS
+    ]
+    header = [f"noise, depth {own['depth']}", "", *(f"P@{k}" for k in KS), "right labels (%)"]
+    return {"figure9": table(header, lines), "figure9-advice": _advice(own["noises"])}
+
+
+def beyond(found: Found) -> Texts:
+    """A table for each grouping, what was chosen, and iterations."""
+    own = found[EURLEX]["groupings"]
+    made = {f"beyond-{grouping}": _beyond(ways) for grouping, ways in own.items()}
+    return {**made, "beyond-chosen": _chosen(own), "beyond-tried": _tried(own), "beyond-iterations": _iterations(own)}
+
+
+def _beyond(ways: Found) -> str:
+    base = mean(ways["eagle"], "P@1")
+    lines = []
+    for way, words in {**WAYS, **WORDS}.items():
+        runs = ways[way]
+        lines.append(
+            [
+                words,
+                *(with_spread([run[f"P@{k}"] for run in runs]) for k in KS),
+                signed(mean(runs, "P@1") - base, 2) if way != "eagle" else "",
+                f"{mean(runs, 'right'):.1f}",
+                f"{mean(runs, 'found'):.1f}",
+                f"{mean(runs, 'assign_cpu_s'):.1f}",
+            ]
+        )
+    header = ["", *(f"P@{k}" for k in KS), "P@1 against EAGLE", "right labels (%)", "labels found (%)", "CPU s"]
+    return table(header, lines)
+
+
+def _chosen(groupings: Found) -> str:
+    lines = []
+    for grouping, ways in groupings.items():
+        for way in ("chosen-iterations", "chosen"):
+            given = ", ".join(f"{name} {value}" for name, value in ways["params"][way].items())
+            figures = with_spread([run["P@1"] for run in ways[way]]), f"{mean(ways[way], 'right'):.1f}"
+            lines.append([grouping, WORDS[way], given, *figures])
+    return table(["", "", "what held-out groups chose", "P@1", "right labels (%)"], lines)
+
+
+def _tried(groupings: Found) -> str:
+    """What held-out groups say of negatives beside what comes out where that is known."""
+    lines = []
+    for grouping, ways in groupings.items():
+        named = {"eagle": {"step": 0.1}, **ways["params"]}
+        for each in ways["choices"]:
+            given = {**each["params"], "iterations": 20}
+            runs = next((ways[way] for way, params in named.items() if {"iterations": 20, **params} == given), [])
+            lines.append(
+                [
+                    grouping,
+                    f"{given.get('negatives', 0):g}",
+                    f"{given['step']:g}",
+                    f"{100 * each['scores']['20']:.2f}",
+                    *([f"{mean(runs, 'right'):.1f}", f"{mean(runs, 'P@1'):.2f}"] if runs else ["", ""]),
+                ]
+            )
+    header = ["", "`negatives`", "`step`", "held-out groups told apart (%)", "right labels (%)", "P@1"]
+    return table(header, lines)
+
+
+def _iterations(groupings: Found) -> str:
+    """What held-out groups say of iterations beside what comes out, of the first seed."""
+    lines = []
+    for grouping, ways in groupings.items():
+        scores = ways["choices"][0]["scores"]
+        for words, cells in (
+            ("held-out groups told apart (%)", [f"{100 * scores[str(t)]:.2f}" for t in ITERATIONS]),
+            ("right labels (%)", [f"{ways['iterations'][str(t)]['right']:.1f}" for t in ITERATIONS]),
+            ("P@1", [f"{ways['iterations'][str(t)]['P@1']:.2f}" for t in ITERATIONS]),
+        ):
+            lines.append([grouping, words, *cells])
+    return table(["", "iterations", *map(str, ITERATIONS)], lines)
+
+
+def simulation(found: Found) -> Texts:
+    """Regression beside the verified figures, classification, and planted classes."""
+    own = found[MADE]
+    regression = [
+        [
+            sigma,
+            *(
+                cell
+                for name, value in zip(("NoAS", "AS"), VERIFIED[sigma], strict=True)
+                for cell in _verified(runs, name, value)
+            ),
+        ]
+        for sigma, runs in own["regression"].items()
+    ]
+    seeds = count(len(own["regression"]["0"]), "seed")
+    header = [f"σ2, {seeds}", "NoAS", "verified", "", "AS", "verified", ""]
+    return {
+        "simulation-regression": table(header, regression),
+        "simulation-classification": _classification(own["classification"]),
+        "simulation-planted": _planted(own["planted"]),
+    }
+
+
+def _verified(runs: Runs, name: str, value: float) -> list[str]:
+    return _beside_verified([run[name] for run in runs], value)
+
+
+def _beside_verified(values: Sequence[float], value: float) -> list[str]:
+    digits = 2 if value >= 1 else 3
+    inside = round(min(values), digits) <= value <= round(max(values), digits)
+    return [with_spread(values, digits), f"{value:.{digits}f}", "within" if inside else "outside"]
+
+
+def _classification(own: Found) -> str:
+    lines = []
+    for noise, by_sigma in own.items():
+        for sigma, runs in by_sigma.items():
+            mistaken = [np.mean([run["mistaken"][name] for run in runs]) for name in ("oracle", "NoAS", "AS")]
+            relative = [with_spread([run[name] for run in runs]) for name in ("NoAS", "AS")]
+            lines.append([noise, sigma, *(f"{share:.3f}" for share in mistaken), *relative])
+    names = ("oracle", "NoAS", "AS")
+    header = ["σ1", "σ2", *(f"{name}: mistaken (%)" for name in names), "NoAS: relative RMS of scores", "AS"]
+    return table(header, lines)
+
+
+def _planted(own: Found) -> str:
+    lines = [
+        [str(size), str(t), *_beside_verified(own[str(size)][str(t)], VERIFIED_PLANTED[str(size), str(t)])]
+        for size in PLANTED_GROUPS
+        for t in PLANTED_ITERATIONS
+    ]
+    return table(["group size", "iterations", "assignments that are right", "verified", ""], lines)
+
+
+def table3(found: Found) -> Texts:
+    """Accuracies beside the paper's, and how τ was chosen."""
+    lines, choices = [], []
+    for name, by_size in found.items():
+        for size, ways in by_size.items():
+            for way, own in ways.items():
+                papers = PAPERS_ACCURACIES[name].get(size, {}).get(way)
+                accuracy = own["accuracy"]
+                lines.append(
+                    [
+                        NAMES[name],
+                        size,
+                        way,
+                        f"{own['temperature']:g}" if own["choices"] else "",
+                        with_spread(accuracy),
+                        f"{np.std(accuracy):.2f}",
+                        *(["", ""] if papers is None else _paper(np.mean(accuracy), papers)),
+                    ]
+                )
+                for each in own["choices"]:
+                    chosen = "chosen" if each["temperature"] == own["temperature"] else ""
+                    cells = [f"{each['temperature']:g}", f"{each['loss']:.4f}", f"{each['accuracy']:.2f}", chosen]
+                    choices.append([NAMES[name], size, way, *cells])
+    seeds = count(len(lines and accuracy), "seed")
+    header = ["", "bag", "", "τ", f"accuracy (%), {seeds}", "standard deviation", "paper", "difference"]
+    tried = ["", "bag", "", "τ", "loss of held-out bags", "accuracy of their images (%)", ""]
+    return {"table3": table(header, lines), "table3-choices": table(tried, choices)}
+
+
+def figure5(found: Found) -> Texts:
+    """How many assignments are right in groups of four."""
+    lines = [[NAMES[name], *(f"{ways[way]['right']:.1f}" for way in DRAWN)] for name, ways in found.items()]
+    return {"figure5": table(["right assignments (%)", *DRAWN], lines)}
+
+
+def paragraphs(found: Found) -> Texts:
+    """A line for each kind of rows and way of handing out."""
+    (own,) = found.values()
+    words = {"documents": "whole documents", **WAYS, "negatives": "EAGLE, `negatives` 1, `leave_out`, `step` 0.3"}
+    lines = [
+        [
+            words[way],
+            *(" / ".join(f"{own[way][how][f'P@{k}']:.2f}" for k in KS) for how in ("whole", "best", "mean")),
+            f"{own[way]['labels_a_row']:.1f}",
+            f"{own[way]['train_cpu_s']:.1f}",
+        ]
+        for way in words
+    ]
+    header = [
+        "learned from",
+        "P@1 / 3 / 5, document as one row",
+        "best of its paragraphs",
+        "their mean",
+        "labels a row",
+        "CPU s to train",
+    ]
+    facts, advised = own["facts"], own["facts"]["advice"]
+    return {
+        "paragraphs": table(header, lines)
+        + f"\n- {facts['documents'][0]} training documents of {facts['paragraphs'][0]} paragraphs, "
+        + f"{facts['documents'][1]} test documents of {facts['paragraphs'][1]}.\n"
+        + f"- Mixedness {advised['mixedness']:.2f}, {advised['wrong_rows']:.1f} wrong rows for each right one; "
+        + f"advised: {advised['use']}.\n"
+    }
+
+
+def growth(found: Found) -> Texts:
+    """CPU seconds by non-zeros, and beside omikuji's."""
+    own = found[EURLEX]
+    lines = [
+        [
+            kind,
+            str(point["rows"]),
+            f"{point['nonzeros'] / 1e6:.2f}",
+            *(f"{point['cpu_s'][t]:.2f}" for t in ("0", "20")),
+            *(f"{1e6 * point['cpu_s'][t] / point['nonzeros']:.2f}" for t in ("0", "20")),
+        ]
+        for kind, points in own["points"].items()
+        for point in points
+    ]
+    header = [
+        "",
+        "rows",
+        "million non-zeros",
+        "CPU s, EAGLE-0",
+        "20 iterations",
+        "s a million, EAGLE-0",
+        "20 iterations",
+    ]
+    text = table(header, lines)
+    if own["rival"] is not None:
+        text += f"\n- omikuji trains one Parabel tree on all rows with their own labels in {own['rival']:.1f} CPU s.\n"
+    return {"growth": text}
