@@ -17,7 +17,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     ALL: {"copies": 2},
     "out-of-fold": {"copies": 2, "matching": "out-of-fold"},
     "crowding 2": {"copies": 2, "crowding": 2.0},
-    "crowding 1.25, the default": {"copies": 2, "crowding": 1.25},
+    "crowding 1, the default": {"copies": 2, "crowding": 1.0},
     RANDOM: {},
 }
 

@@ -32,7 +32,7 @@ def disentangle(
     rounds: int = 1,
     refit: Refit = "all",
     matching: Matching = "in-sample",
-    crowding: float | None = 1.25,
+    crowding: float | None = 1.0,
     merge: Merge = "max",
 ) -> AnyModel:
     """A model like a trained one, whose labels lie in up to `copies` clusters each; see `TreeClassifier`.
@@ -52,7 +52,7 @@ def disentangle(
     if isinstance(model, TreeClassifier) and not isinstance(model, OneVsRest):
         return model.disentangled(X, Y, **how)  # type: ignore[return-value]
     if isinstance(model, SoftmaxTreeClassifier) and model.trained_.tree is not None:
-        if (rounds, refit, matching, crowding, merge) != (1, "all", "in-sample", 1.25, "max"):
+        if (rounds, refit, matching, crowding, merge) != (1, "all", "in-sample", 1.0, "max"):
             raise ParameterError(
                 "a softmax tree gets its copies at once and is trained anew: give copies and nothing else"
             )

@@ -126,7 +126,7 @@ class TreeClassifier(Model):
         rounds: Annotated[int, Ge(0)] | None = None,
         refit: Refit = "all",
         matching: Matching = "in-sample",
-        crowding: Annotated[float, Ge(1)] | None = 1.25,
+        crowding: Annotated[float, Ge(1)] | None = 1.0,
         merge: Merge = "max",
         negatives: Negatives = "tree",
         path_weight: Positive | None = None,
