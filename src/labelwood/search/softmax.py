@@ -16,8 +16,6 @@ from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse
 from labelwood.trees.tree import LabelTree
 
-_TREE = ("child_ptr", "label_ptr", "labels")
-
 
 @dataclass(frozen=True)
 class Matrix:
@@ -160,8 +158,8 @@ class TrainedSoftmax:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """All arrays by name, for the store."""
         arrays = {**self.embeddings.arrays("embeddings"), **self.vectors.arrays("vectors")}
-        if self.tree is not None:
-            arrays |= self.tree.arrays()
+        if self.tree is not None:  # with one label a leaf, which tells where labels begin
+            arrays |= {name: array for name, array in self.tree.arrays().items() if name != "label_ptr"}
         return arrays if self.kept is None else {**arrays, "kept": self.kept}
 
     @classmethod
@@ -195,10 +193,10 @@ class TrainedSoftmax:
 
 
 def _tree_of(arrays: Mapping[str, NDArray[Any]], n_labels: int, *, verify: bool) -> LabelTree:
-    for name in _TREE:
-        if name not in arrays:
-            raise ModelError(f"the tree's array {name!r} is missing: save the model again")
-    tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
+    child_ptr, labels = (_checked(arrays, name, np.int32, 1) for name in ("child_ptr", "labels"))
+    label_ptr = np.concatenate([[0], np.cumsum(np.diff(child_ptr) == 0)]).astype(np.int64)
+    label_ptr = arrays.get("label_ptr", label_ptr)  # models of earlier versions have it
+    tree = LabelTree.from_arrays((child_ptr, label_ptr, labels), n_labels, verify=verify)
     if verify and (tree.leaf_sizes != 1).any():
         raise ModelError("the model's tree has not one label a leaf: save it again")
     return tree
