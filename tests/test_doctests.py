@@ -22,6 +22,7 @@ ROOMS = [
     "labelwood.features",
     "labelwood.labels",
     "labelwood.metrics",
+    "labelwood.prime",
     "labelwood.store",
     "labelwood.tradeoff",
     "labelwood.trees",

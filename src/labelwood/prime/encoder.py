@@ -52,7 +52,7 @@ class TinyEncoder(Encoder):
     def __init__(self, dim: int = _TINY_DIM, n_words: int = _TINY_WORDS) -> None:
         super().__init__()
         self.dim = dim
-        self.tokenizer = WordHasher(n_words)
+        self.tokenizer: WordHasher = WordHasher(n_words)
         self.words = nn.Embedding(n_words, dim)
 
     def forward(self, ids: Any, real: Any) -> Any:
@@ -252,7 +252,9 @@ def _config_from(state: State) -> Any:
     for name, value in config.items():
         is_number = isinstance(value, int) and not isinstance(value, bool)
         if is_number and value > (len(state.arrays) if "layers" in name else _LARGEST):
-            raise ModelError(f"the encoder's {name} is {value}, which its weights do not bear out: save the model again")
+            raise ModelError(
+                f"the encoder's {name} is {value}, which its weights do not bear out: save the model again"
+            )
     if config.get("auto_map") or config.get("quantization_config"):
         raise ModelError("the encoder's configuration asks for code of its own: load only models with known encoders")
     try:

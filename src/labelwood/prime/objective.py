@@ -25,7 +25,14 @@ class Relations(NamedTuple):
 
     @classmethod
     def of(
-        cls, shape: tuple[int, int], true_rows: Any, true_columns: Any, *, positives: Any, owners: Any, device: Any = "cpu"
+        cls,
+        shape: tuple[int, int],
+        true_rows: Any,
+        true_columns: Any,
+        *,
+        positives: Any,
+        owners: Any,
+        device: Any = "cpu",
     ) -> Relations:
         """From pairs of queries and columns that belong together; only these travel to the device."""
 

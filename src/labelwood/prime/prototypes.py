@@ -45,7 +45,7 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
 
     Example:
         >>> memory = CentroidMemory(torch.zeros(2, 3), momentum=0.9)
-        >>> memory.update(torch.tensor([1, 1]), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]]))
+        >>> memory.update(np.array([1, 1]), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]]))
         >>> [round(x, 4) for x in memory(torch.tensor([1]))[0].tolist()]
         [0.05, 0.05, 0.0]
     """
@@ -59,14 +59,14 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
         """The centroids of some labels."""
         return self.centroids[labels]
 
-    def update(self, labels: Any, queries: Any) -> None:
+    def update(self, labels: NDArray[np.int64], queries: Any) -> None:
         """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it occurs several times."""
+        distinct, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
         with torch.no_grad():
-            distinct, which = labels.unique(return_inverse=True)
-            queries = queries.to(self.centroids)
-            sums = queries.new_zeros(len(distinct), queries.shape[1]).index_add_(0, which, queries)
-            means = sums / torch.bincount(which, minlength=len(distinct))[:, None]
-            self.centroids[distinct] = self.momentum * self.centroids[distinct] + (1 - self.momentum) * means
+            table = self.centroids
+            at, which, counts = (torch.from_numpy(a).to(table.device) for a in (distinct, which, counts))
+            means = table.new_zeros(len(distinct), table.shape[1]).index_add_(0, which, queries.to(table))
+            table[at] = self.momentum * table[at] + (1 - self.momentum) * means / counts[:, None]
 
 
 class FreeVectors(nn.Module):  # type: ignore[misc]
@@ -90,7 +90,9 @@ class FreeVectors(nn.Module):  # type: ignore[misc]
         return nn.functional.embedding(self.owners[labels], self.bank)
 
 
-def label_clusters(embeddings: Floats, n_clusters: int, *, seed: int, n_threads: int | None = None) -> NDArray[np.int64]:
+def label_clusters(
+    embeddings: Floats, n_clusters: int, *, seed: int, n_threads: int | None = None
+) -> NDArray[np.int64]:
     """Which of at most `n_clusters` clusters of about the same size each label is in, by balanced 2-means.
 
     Example:

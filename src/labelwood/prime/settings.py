@@ -163,7 +163,9 @@ temperature=0.1, detach_weights=False)
     @model_validator(mode="after")
     def _has_something_to_learn(self) -> Self:
         if not self.objective.query_to_label and not (self.has_prototypes and self.objective.query_to_prototype):
-            raise ValueError("nothing ties queries to labels; set objective.query_to_label or query_to_prototype above 0")
+            raise ValueError(
+                "nothing ties queries to labels; set objective.query_to_label or query_to_prototype above 0"
+            )
         if self.loss.margin_min > self.loss.margin_max:
             raise ValueError("loss.margin_min is above loss.margin_max; exchange them")
         return self
@@ -200,7 +202,9 @@ def as_settings(settings: Any) -> PrimeSettings:
 
 
 def load_settings(path: str | PathLike[str]) -> PrimeSettings:
-    """Settings from a TOML file with the tables of `PrimeSettings`; ``extends = "other.toml"`` begins with another file.
+    """Settings from a TOML file with the tables of `PrimeSettings`.
+
+    A line ``extends = "other.toml"`` at the top begins with those of another file beside it.
 
     Example:
         >>> import pathlib, tempfile

@@ -34,7 +34,7 @@ class WordHasher:
 
     Example:
         >>> WordHasher(100).encode(["A dog", "a  DOG!", ""], max_tokens=8)
-        [[1, 69, 83], [1, 69, 83], [1]]
+        [[1, 41, 5], [1, 41, 5], [1]]
     """
 
     pad_id = 0

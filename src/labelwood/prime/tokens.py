@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ _BLOCK = 8192  # texts at a time
 _MULTIPLE = 8  # widths of batches; tensor cores like them, and there are fewer different ones to compile for
 
 
-class Tokens(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tokens:
     """The tokens of texts: those of text i are ``ids[offsets[i]:offsets[i + 1]]``.
 
     Example:
@@ -38,7 +40,7 @@ class Tokens(NamedTuple):
     def of(
         cls, texts: Any, tokenizer: Tokenizer, *, max_tokens: int, cache: str | PathLike[str] | None = None
     ) -> Tokens:
-        """Turns texts (a list or an Arrow array) into tokens, or maps what an earlier call left in the folder `cache`."""
+        """Turns texts (a list or an Arrow array) into tokens, or maps what an earlier call left in `cache`."""
         if cache is None:
             return cls(*_tokenised(texts, tokenizer, max_tokens), tokenizer.pad_id)
         key = _key(texts, tokenizer, max_tokens)
@@ -50,24 +52,13 @@ class Tokens(NamedTuple):
             raise InputError("tokens that were just written cannot be read: is the disk full?", cache)
         return cls(*found, tokenizer.pad_id)
 
-    def __len__(self) -> int:  # type: ignore[override]  # texts, not fields
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Ids:
         """How many tokens each text has."""
         return np.diff(self.offsets)
-
-    def batch(self, which: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Token numbers and which are real, texts × tokens, as wide as the longest of these texts needs."""
-        begins = self.offsets[which]
-        lengths = self.offsets[which + 1] - begins
-        width = -(-max(int(lengths.max(initial=1)), 1) // _MULTIPLE) * _MULTIPLE
-        real = np.arange(width) < lengths[:, None]
-        ids = np.full(real.shape, self.pad_id, np.int64)
-        at = np.arange(int(lengths.sum())) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)
-        ids[real] = self.ids[at]
-        return ids, real
 
     def by_length(self, which: Ids, size: int) -> Iterator[Ids]:
         """Places in `which`, `size` at a time, so that texts of about the same length come together."""
@@ -78,6 +69,39 @@ class Tokens(NamedTuple):
     def digest(self) -> str:
         """A fingerprint of all tokens."""
         return sha256(self.ids.tobytes() + self.offsets.tobytes()).hexdigest()
+
+
+class TokenFeeder:
+    """Tokens on a device, where batches of them are put together: only numbers of texts travel.
+
+    Example:
+        >>> feeder = TokenFeeder(Tokens(np.int32([5, 6, 7]), np.array([0, 1, 3]), pad_id=0), "cpu")
+        >>> ids, real = feeder(np.array([1, 0]))
+        >>> ids[:, :3].tolist(), real[:, :3].tolist()
+        ([[6, 7, 0], [5, 0, 0]], [[True, True, False], [True, False, False]])
+    """
+
+    def __init__(self, tokens: Tokens, device: Any) -> None:
+        import torch
+
+        self.tokens = tokens
+        self.device = torch.device(device)
+        self._ids = torch.from_numpy(np.array(tokens.ids)).to(self.device)
+        self._steps = torch.arange(0, device=self.device)
+
+    def __call__(self, which: Ids) -> tuple[Any, Any]:
+        """Token numbers and which are real, texts × tokens, as wide as the longest of these texts needs."""
+        import torch
+
+        begins = self.tokens.offsets[which]
+        lengths = self.tokens.offsets[which + 1] - begins
+        width = -(-max(int(lengths.max(initial=1)), 1) // _MULTIPLE) * _MULTIPLE
+        if width > len(self._steps):
+            self._steps = torch.arange(width, device=self.device)
+        both = torch.from_numpy(np.stack([begins, lengths])).to(self.device, non_blocking=True)[:, :, None]
+        real = self._steps[:width] < both[1]
+        at = (both[0] + self._steps[:width]).clamp(max=max(len(self._ids) - 1, 0))
+        return self._ids[at].long().masked_fill(~real, self.tokens.pad_id), real
 
 
 def _blocks(texts: Any) -> Iterator[list[str]]:

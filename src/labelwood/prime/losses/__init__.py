@@ -8,6 +8,7 @@ sampled or not. Losses hold no state and are mean values over rows, whose P posi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from labelwood.prime.losses.decoupled_softmax import decoupled_softmax
@@ -41,17 +42,16 @@ def make_loss(settings: LossSettings) -> Loss:
         0.2
     """
     s = settings
-    how = {
-        "n_negatives": s.negatives,
-        "weighting": s.weighting,
-        "temperature": s.temperature,
-        "detach_weights": s.detach_weights,
-    }
-    if s.kind == "fixed":
-        return lambda sims, truth, positives: fixed_margin(sims, truth, positives, margin=s.margin, **how)
-    if s.kind in ("dynamic", "inverted"):
+    if s.kind in ("decoupled", "softmax"):
+        return partial(decoupled_softmax if s.kind == "decoupled" else in_batch_softmax, temperature=s.temperature)
+    hinge = partial(fixed_margin, margin=s.margin)
+    if s.kind != "fixed":
         function = dynamic_margin if s.kind == "dynamic" else inverted_margin
-        limits = {"margin_min": s.margin_min, "margin_max": s.margin_max}
-        return lambda sims, truth, positives: function(sims, truth, positives, **limits, **how)
-    function = decoupled_softmax if s.kind == "decoupled" else in_batch_softmax
-    return lambda sims, truth, positives: function(sims, truth, positives, temperature=s.temperature)
+        hinge = partial(function, margin_min=s.margin_min, margin_max=s.margin_max)
+    return partial(
+        hinge,
+        n_negatives=s.negatives,
+        weighting=s.weighting,
+        temperature=s.temperature,
+        detach_weights=s.detach_weights,
+    )

@@ -60,12 +60,12 @@ def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float,
     losses = losses.masked_fill(~found.real, 0.0)
     violated = losses.detach() > 0
     if weighting == "violators":
-        logits = found.negatives.expand_as(losses).masked_fill(~violated, _NO_VIOLATION)
-        weights = (logits / temperature).softmax(dim=2)
+        weights = (found.negatives.masked_fill(~violated, _NO_VIOLATION) / temperature).softmax(dim=2)
     elif weighting == "masked":
-        weights = (found.negatives * violated / temperature).softmax(dim=2) / losses.shape[2]
+        logits = (found.negatives * violated).masked_fill(~found.real, _NO_VIOLATION)
+        weights = (logits / temperature).softmax(dim=2) / found.real.sum(dim=2, keepdim=True).clamp(min=1)
     else:
-        weights = torch.full_like(losses, 1 / losses.shape[2])
+        weights = found.real / found.real.sum(dim=2, keepdim=True).clamp(min=1)
     if detach_weights:
         weights = weights.detach()
     return (weights * losses).sum(dim=(1, 2)).mean()
