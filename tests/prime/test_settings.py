@@ -64,7 +64,7 @@ def ngame_loss(sims, truth, positives, *, margin=0.3, tau=0.1, k=10):
     return np.mean(rows)
 
 
-def loss_of(name, u_q, u_l, prototypes, truth, positives):
+def loss_of(name, u_q, u_l, prototypes, *, truth, positives):
     objective = Objective(load_settings(CONFIGS / f"{name}.toml"))
     relations = Relations.of(truth.shape, *truth.nonzero(), positives=positives, owners=positives[:, 0])
     total, parts = objective(unit(u_q), unit(u_l), prototypes, relations)
@@ -75,7 +75,7 @@ def loss_of(name, u_q, u_l, prototypes, truth, positives):
 def test_settings_reproduce_the_loss_of_ngame():
     u_q, u_l, _, truth, positives = case()
     expected = ngame_loss((unit(u_q) @ unit(u_l).T).numpy(), truth, positives)
-    assert loss_of("ngame", u_q, u_l, None, truth, positives) == pytest.approx(expected, rel=1e-5)
+    assert loss_of("ngame", u_q, u_l, None, truth=truth, positives=positives) == pytest.approx(expected, rel=1e-5)
 
 
 def test_settings_reproduce_the_loss_of_dexa():
@@ -89,7 +89,7 @@ def test_settings_reproduce_the_loss_of_dexa():
     both = (u_l + v).numpy()
     both /= np.linalg.norm(both, axis=1, keepdims=True)
     expected = ngame_loss(unit(u_q).numpy() @ both.T, truth, positives)
-    assert loss_of("dexa", u_q, u_l, z, truth, positives) == pytest.approx(expected, rel=1e-5)
+    assert loss_of("dexa", u_q, u_l, z, truth=truth, positives=positives) == pytest.approx(expected, rel=1e-5)
 
 
 def test_settings_reproduce_the_softmax_of_dexml():
@@ -99,7 +99,7 @@ def test_settings_reproduce_the_softmax_of_dexml():
         -np.log(np.exp(s[p]) / (np.exp(s[p]) + np.exp(s[~t]).sum()))
         for s, t, p in zip(sims, truth, positives[:, 0], strict=True)
     ]
-    assert loss_of("dexml", u_q, u_l, None, truth, positives) == pytest.approx(np.mean(rows), rel=1e-4)
+    assert loss_of("dexml", u_q, u_l, None, truth=truth, positives=positives) == pytest.approx(np.mean(rows), rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,11 @@ def test_a_wrong_setting_is_one_clear_sentence(settings, sentence):
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("[loss\n", "this is not TOML"), ("[los]\nmargin = 1.0\n", "los is not a setting"), ('extends = "a.toml"', "circle")],
+    [
+        ("[loss\n", "this is not TOML"),
+        ("[los]\nmargin = 1.0\n", "los is not a setting"),
+        ('extends = "a.toml"', "circle"),
+    ],
 )
 def test_a_wrong_file_is_named(tmp_path, text, sentence):
     path = tmp_path / "a.toml"

@@ -140,7 +140,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if name == "tiny":
         if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
             raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
-        return TinyEncoder(int(dim or _TINY_DIM))
+        return TinyEncoder(int(dim or _TINY_DIM)).eval()
     from transformers import AutoModel, AutoTokenizer
 
     place = _transformer_in(settings.checkpoint)
@@ -156,7 +156,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
     words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
-    return CheckpointEncoder(model, words, settings.pooling)
+    return CheckpointEncoder(model, words, settings.pooling).eval()
 
 
 def encoder_from_state(state: State) -> Encoder:
@@ -173,7 +173,7 @@ def encoder_from_state(state: State) -> Encoder:
             raise ModelError("the encoder's words are not as many as it says: save the model again")
         encoder: Encoder = TinyEncoder(dim, n_words)
         load_weights(encoder, {"words.weight": words}, verify=state.verify)
-        return encoder
+        return encoder.eval()
     if state.kind != "checkpoint":
         raise ModelError(f"this Labelwood has no encoder of the kind {state.kind!r}: install a newer one")
     return _checkpoint_from(state)
@@ -240,7 +240,7 @@ def _checkpoint_from(state: State) -> Encoder:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
     load_weights(encoder.model, arrays, verify=False)
-    return encoder
+    return encoder.eval()
 
 
 def _config_from(state: State) -> Any:
