@@ -235,7 +235,9 @@ class PrimeClassifier(Params):
         from labelwood.aggregated.multi_instance.training import find_device, threads
 
         device = find_device(self.device)
-        with threads(thread_count(self.n_threads)), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        # The tiny encoder's work is done before threads have met.
+        n_threads = 1 if self.n_threads is None and _is_tiny(settings) else thread_count(self.n_threads)
+        with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield device
 
     def check_fitted(self) -> None:
@@ -304,10 +306,13 @@ def check_deep(settings: PrimeSettings) -> None:
     Example:
         >>> check_deep(PrimeSettings())
     """
-    tiny = settings.encoder.checkpoint.partition(":")[0] == "tiny"
-    for package in ("torch",) if tiny else ("torch", "transformers"):
+    for package in ("torch",) if _is_tiny(settings) else ("torch", "transformers"):
         if find_spec(package) is None:
             raise LabelwoodError(f"encoders need {package}, which is not installed: pip install 'labelwood[deep]'")
+
+
+def _is_tiny(settings: PrimeSettings) -> bool:
+    return settings.encoder.checkpoint.partition(":")[0] == "tiny"
 
 
 def _settings_of(state: State) -> PrimeSettings:

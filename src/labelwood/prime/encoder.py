@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +146,9 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
 
     place = _transformer_in(settings.checkpoint)
     try:
-        model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
+        with _quiet():
+            model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True).float()
+            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
     except (OSError, ValueError, ImportError) as e:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise LabelwoodError(
@@ -197,6 +199,20 @@ def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: boo
             raise ModelError(f"the model's weights {name!r} are not all finite: save the model again")
     if own and next(iter(own.values())).device.type != "meta":
         module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the progress bars of transformers, whose weights take a moment."""
+    from transformers.utils import logging
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
 
 
 def _transformer_in(checkpoint: str) -> str:

@@ -34,7 +34,7 @@ class PrototypeIndex:
         if device is not None:
             import torch
 
-            self._there = torch.from_numpy(self.prototypes).to(device)
+            self._there = torch.tensor(self.prototypes, device=device)
 
     def topk(self, queries: Floats, k: int, limits: Limits = NO_LIMITS) -> TopK:
         """The `k` best labels of each query within the limits, best first; fewer where there are no more."""
