@@ -55,6 +55,7 @@ class TinyEncoder(Encoder):
         self.dim = dim
         self.tokenizer: WordHasher = WordHasher(n_words)
         self.words = nn.Embedding(n_words, dim)
+        self.eval()
 
     def forward(self, ids: Any, real: Any) -> Any:
         """u, texts × dim."""
@@ -92,6 +93,7 @@ class CheckpointEncoder(Encoder):
                 f"the tokenizer has {tokenizer.n_tokens} tokens and the encoder {model.config.vocab_size}: "
                 "give a checkpoint whose files belong together"
             )
+        self.eval()  # as its model is: dropout is for training
 
     def forward(self, ids: Any, real: Any) -> Any:
         """u, texts × dim."""
@@ -141,7 +143,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if name == "tiny":
         if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
             raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
-        return TinyEncoder(int(dim or _TINY_DIM)).eval()
+        return TinyEncoder(int(dim or _TINY_DIM))
     from transformers import AutoModel, AutoTokenizer
 
     place = _transformer_in(settings.checkpoint)
@@ -158,7 +160,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
     words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
-    return CheckpointEncoder(model, words, settings.pooling).eval()
+    return CheckpointEncoder(model, words, settings.pooling)
 
 
 def encoder_from_state(state: State) -> Encoder:
@@ -175,7 +177,7 @@ def encoder_from_state(state: State) -> Encoder:
             raise ModelError("the encoder's words are not as many as it says: save the model again")
         encoder: Encoder = TinyEncoder(dim, n_words)
         load_weights(encoder, {"words.weight": words}, verify=state.verify)
-        return encoder.eval()
+        return encoder
     if state.kind != "checkpoint":
         raise ModelError(f"this Labelwood has no encoder of the kind {state.kind!r}: install a newer one")
     return _checkpoint_from(state)
@@ -256,7 +258,7 @@ def _checkpoint_from(state: State) -> Encoder:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
     load_weights(encoder.model, arrays, verify=False)
-    return encoder.eval()
+    return encoder
 
 
 def _config_from(state: State) -> Any:
