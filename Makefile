@@ -95,8 +95,9 @@ $(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 	@CXX=$(CXX) PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-# The pin comes first and alone: it decides which torch there is, so that no extra can ask for another.
+# The pin comes first and alone: it decides which torch there is, so that nothing after it can ask for another.
 $(VENV)/.tested: $(VENV)/.installed
 	@$(PIP) torch==2.13.0
+	@$(PIP) 'transformers>=4.44'
 	@$(PIP) --no-build-isolation --editable '.[test]'
 	@touch $@

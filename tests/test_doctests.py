@@ -23,6 +23,7 @@ ROOMS = [
     "labelwood.features",
     "labelwood.labels",
     "labelwood.metrics",
+    "labelwood.prime",
     "labelwood.store",
     "labelwood.tradeoff",
     "labelwood.trees",

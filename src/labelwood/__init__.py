@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelwood import aggregated, data, labels, metrics, tradeoff, trees
+    from labelwood import aggregated, data, labels, metrics, prime, tradeoff, trees
     from labelwood.aggregated.eagle import Eagle
     from labelwood.base import Model, TopK
     from labelwood.data.dataset import Dataset
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from labelwood.models.softmax_tree import SoftmaxTreeClassifier
     from labelwood.models.text import TextClassifier
     from labelwood.models.tree import TreeClassifier, preset
+    from labelwood.prime.classifier import PrimeClassifier
 
 __version__ = version("labelwood")
 
@@ -39,6 +40,7 @@ _HOME = {
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.base",
     "OneVsRest": "labelwood.models.one_vs_rest",
+    "PrimeClassifier": "labelwood.prime.classifier",
     "TextClassifier": "labelwood.models.text",
     "SoftmaxTreeClassifier": "labelwood.models.softmax_tree",
     "TreeClassifier": "labelwood.models.tree",
@@ -52,7 +54,7 @@ _HOME = {
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
 }
-_ROOMS = ("aggregated", "data", "labels", "metrics", "tradeoff", "trees")
+_ROOMS = ("aggregated", "data", "labels", "metrics", "prime", "tradeoff", "trees")
 
 __all__ = [
     "CentroidClassifier",
@@ -64,6 +66,7 @@ __all__ = [
     "LabelwoodError",
     "Model",
     "OneVsRest",
+    "PrimeClassifier",
     "SoftmaxTreeClassifier",
     "TextClassifier",
     "TextVectorizer",
@@ -76,6 +79,7 @@ __all__ = [
     "load",
     "metrics",
     "preset",
+    "prime",
     "read",
     "read_batches",
     "tradeoff",

@@ -19,6 +19,8 @@ MODELS = {
 }
 # Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
 OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
+# These embed texts by themselves.
+OF_TEXTS = {"prime": "labelwood.prime.classifier:PrimeClassifier"}
 
 
 def model_class(name: str) -> type[Model]:
@@ -59,7 +61,7 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
         from labelwood.models.text import TextClassifier
 
         return TextClassifier.from_state(state)
-    place = (MODELS | OF_BAGS).get(state.kind)
+    place = (MODELS | OF_BAGS | OF_TEXTS).get(state.kind)
     if place is None:
         raise ModelError(f"{path}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
     return _class_at(place).from_state(state)

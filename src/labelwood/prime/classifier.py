@@ -1,0 +1,359 @@
+"""Texts in, labels out, by their nearness in a space that an encoder learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from labelwood.base import Limits, Params, Threads, TopK, padded
+from labelwood.errors import LabelwoodError, ModelError, not_fitted
+from labelwood.inputs import Floats, Sparse, as_labels, check_k, from_scipy, thread_count
+from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.settings import PrimeSettings, as_settings
+from labelwood.progress import shown
+from labelwood.settings import check_params
+
+if TYPE_CHECKING:
+    from labelwood.prime.network import DualEncoder
+    from labelwood.prime.trainer import Pairs, Trainer
+    from labelwood.store import State
+
+_SPLIT = 4  # what random numbers are for; the samplers have others
+
+
+class PrimeClassifier(Params):
+    """A dual encoder: queries and labels, which have texts too, are vectors, and the nearest labels are the answers.
+
+    By default it learns as PRIME does. NGAME, DEXA and others are settings of it: see `PrimeSettings`. It needs
+    ``pip install 'labelwood[deep]'``, and a GPU for encoders of any size.
+
+    Parameters:
+        settings: `PrimeSettings`, the same as a dictionary of tables, or the path of a TOML file; None for PRIME's.
+        checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
+        cache: A folder to keep tokens of texts in, from which they are mapped the next time.
+        device: Where to compute, as torch names it; None is the GPU, if there is one.
+        verbose: Whether to show progress while training.
+        n_threads: Threads to use on a CPU; all cores if not given.
+
+    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
+    queries a second and held-out P@1 of each epoch) and `network_`.
+
+    Example:
+        >>> quick = {
+        ...     "encoder": {"checkpoint": "tiny"},
+        ...     "batches": {"size": 4, "random_epochs": 1},
+        ...     "training": {"epochs": 30, "learning_rate": 0.01, "warm_up": 1.0},
+        ... }
+        >>> texts, label_texts = ["a dog barks", "red roses bloom"], ["animals", "plants"]
+        >>> model = PrimeClassifier(settings=quick).fit(texts, np.eye(2), label_texts)
+        >>> model.predict_topk(["the dog", "roses"], k=1).ids.ravel().tolist()
+        [0, 1]
+    """
+
+    kind: ClassVar[str] = "prime"
+
+    n_labels_: int
+    labels_per_row_: int
+    history_: list[dict[str, float]]
+    prototypes_: Floats
+    network_: DualEncoder
+    free_vectors_: Floats  # the bank; empty without one
+    centres_: Floats  # of the clusters of labels that share a free vector
+
+    def __init__(
+        self,
+        *,
+        settings: Any = None,
+        checkpoints: str | PathLike[str] | None = None,
+        cache: str | PathLike[str] | None = None,
+        device: str | None = None,
+        verbose: bool = False,
+        n_threads: Threads = None,
+    ) -> None:
+        self.settings = settings
+        self.checkpoints = checkpoints
+        self.cache = cache
+        self.device = device
+        self.verbose = verbose
+        self.n_threads = n_threads
+
+    def fit(self, texts: Any, Y: Any, label_texts: Any) -> Self:
+        """Learns from texts, rows × labels `Y` (any entry other than zero is a label), and a text for each label."""
+        check_params(type(self), self.get_params(deep=False))
+        settings = as_settings(self.settings)
+        rows, labels = _texts(texts, "texts"), _texts(label_texts, "label_texts")
+        truth = _truth(Y, len(rows), len(labels))
+        with self._computing(settings) as device:
+            import torch
+
+            from labelwood.prime.encoder import load_encoder
+            from labelwood.prime.trainer import Trainer
+
+            torch.manual_seed(settings.training.seed)
+            encoder = load_encoder(settings.encoder)
+            pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, truth, labels)
+            trainer = Trainer(
+                encoder,
+                pairs,
+                settings,
+                device=device,
+                held_out=held_out,
+                checkpoints=self.checkpoints,
+                n_threads=self.n_threads,
+            )
+            with shown(trainer, "training", enabled=self.verbose):
+                trainer.train()
+            self._keep(trainer)
+        self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
+        return self
+
+    def _pairs(
+        self, tokenizer: Any, settings: PrimeSettings, rows: Any, Y: Sparse, labels: Any
+    ) -> tuple[Pairs, Pairs | None]:
+        """Rows to learn from, which have a label each, and rows to measure on."""
+        from labelwood.prime.tokens import Tokens
+        from labelwood.prime.trainer import Pairs
+
+        e, t = settings.encoder, settings.training
+        useful = np.flatnonzero(np.diff(Y.indptr))
+        if t.held_out:
+            useful = np.random.default_rng([t.seed, _SPLIT]).permutation(useful)
+        n_held_out = min(round(t.held_out * len(useful)), len(useful) - 1)
+        label_tokens = Tokens.of(labels, tokenizer, max_tokens=e.max_label_tokens or e.max_tokens, cache=self.cache)
+
+        def chosen(which: Any) -> Pairs:
+            which = np.sort(which)
+            tokens = Tokens.of(rows.take(which), tokenizer, max_tokens=e.max_tokens, cache=self.cache)
+            return Pairs(tokens, label_tokens, from_scipy(Y.to_scipy()[which]))
+
+        return chosen(useful[n_held_out:]), chosen(useful[:n_held_out]) if n_held_out else None
+
+    def _keep(self, trainer: Trainer) -> None:
+        """Takes what is needed to answer and to add labels; the tables of training go."""
+        from labelwood.prime.encoder import unit
+        from labelwood.prime.network import all_prototypes, embedded
+
+        network = trainer.network
+        texts = embedded(network.encoder, trainer.pairs.labels, device=trainer.device)
+        self.prototypes_ = all_prototypes(network, texts).cpu().numpy()
+        self.free_vectors_ = self.centres_ = np.empty((0, network.encoder.dim), np.float32)
+        if network.free is not None:
+            bank, owners = network.free.bank.detach(), network.free.owners
+            self.free_vectors_ = bank.cpu().numpy().copy()
+            self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
+        network.free = network.centroids = None
+        self.network_, self.history_ = network, trainer.history
+        self.n_labels_ = len(self.prototypes_)
+        self._index: PrototypeIndex | None = None
+
+    def embed(self, texts: Any) -> Floats:
+        """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
+        from labelwood.prime.encoder import unit
+
+        with self._computing(as_settings(self.settings)) as device:
+            vectors: Floats = unit(self._vectors(texts, device, "texts")).cpu().numpy()
+        return vectors
+
+    def predict_topk(
+        self, texts: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+    ) -> TopK:
+        """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
+
+        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
+        than `min_score`.
+        """
+        self.check_fitted()
+        k = check_k(k)
+        limits = Limits.of(self.n_labels_, include, exclude, min_score)
+        queries = self.embed(texts)
+        if self._index is None:
+            device = next(self.network_.parameters()).device
+            there = device if device.type == "cuda" else None
+            self._index = PrototypeIndex(self.prototypes_, device=there, n_threads=self.n_threads)
+        return padded(self._index.topk(queries, k, limits), k)
+
+    def predict(self, texts: Any, k: int | None = None) -> Any:
+        """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""
+        self.check_fitted()
+        marks = self.predict_topk(texts, self.labels_per_row_ if k is None else k).to_scipy(self.n_labels_)
+        marks.data = np.ones(marks.nnz, np.int8)
+        marks.sort_indices()
+        return marks
+
+    def score(self, texts: Any, Y: Any) -> float:
+        """P@1 between 0 and 1 against a rows × labels matrix."""
+        from labelwood.metrics import evaluate
+
+        return evaluate(self.predict_topk(texts, 1), Y, ks=(1,), metrics=("P",))["P@1"] / 100
+
+    def add_labels(self, label_texts: Any) -> list[int]:
+        """Gives labels that no training row had a prototype from their texts alone; returns their ids.
+
+        The text's vector stands in for the centroid, and the free vector is that of the nearest cluster of labels.
+        """
+        from labelwood.prime.encoder import unit
+
+        settings = as_settings(self.settings)
+        with self._computing(settings) as device:
+            import torch
+
+            texts = self._vectors(label_texts, device, "label_texts")
+            h, free = unit(texts), None
+            if len(self.centres_):
+                nearest = PrototypeIndex(self.centres_).topk(h.cpu().numpy(), 1).ids[:, 0]
+                free = torch.from_numpy(self.free_vectors_[nearest]).to(device)
+            has_centroids = settings.prototypes.centroids and settings.prototypes.kind == "network"
+            with torch.no_grad():
+                new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
+        first = self.n_labels_
+        self.prototypes_ = np.concatenate([self.prototypes_, new])
+        self.n_labels_, self._index = len(self.prototypes_), None
+        return list(range(first, self.n_labels_))
+
+    def _vectors(self, texts: Any, device: Any, name: str) -> Any:
+        from labelwood.prime.network import embedded
+        from labelwood.prime.tokens import Tokens
+
+        self.check_fitted()
+        e, encoder = as_settings(self.settings).encoder, self.network_.to(device).encoder
+        max_tokens = (e.max_label_tokens if name == "label_texts" else None) or e.max_tokens
+        return embedded(
+            encoder, Tokens.of(_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
+        )
+
+    @contextmanager
+    def _computing(self, settings: PrimeSettings) -> Iterator[Any]:
+        """The device to compute on, with its threads; torch's own random numbers are left as they were."""
+        check_deep(settings)
+        import torch
+
+        from labelwood.aggregated.multi_instance.training import find_device, threads
+
+        device = find_device(self.device)
+        # The tiny encoder's work is done before threads have met.
+        n_threads = 1 if self.n_threads is None and _is_tiny(settings) else thread_count(self.n_threads)
+        with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield device
+
+    def check_fitted(self) -> None:
+        """Raises `NotFittedError` unless `fit` or a load has run."""
+        if not hasattr(self, "n_labels_"):
+            raise not_fitted(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the model to a folder, replacing a model that is there in one step."""
+        from labelwood import store
+
+        store.write(path, self.state())
+
+    def state(self) -> State:
+        """Everything the store needs."""
+        from labelwood.store import State
+
+        self.check_fitted()
+        parts = {"encoder": self.network_.encoder.state()}
+        if self.network_.mixer is not None:
+            weights = {n: t.detach().cpu().numpy() for n, t in self.network_.mixer.state_dict().items()}
+            parts["mixer"] = State("mixer", {}, {}, arrays=weights)
+        return State(
+            kind=self.kind,
+            params={"settings": as_settings(self.settings).model_dump(mode="json")},
+            fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "history": self.history_},
+            arrays={"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_},
+            parts=parts,
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        model = cls(settings=_settings_of(state))
+        check_deep(model.settings)
+        from labelwood.prime.encoder import encoder_from_state, load_weights
+        from labelwood.prime.network import DualEncoder
+
+        if "encoder" not in state.parts:
+            raise ModelError("the model lacks its encoder: save it again")
+        encoder = encoder_from_state(state.parts["encoder"])
+        network = DualEncoder(encoder, _fitting(model.settings.prototypes, state, encoder.dim))
+        if network.mixer is not None:
+            load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
+        model.network_ = network.eval()
+        model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
+        history = state.fitted.get("history")
+        model.history_ = history if isinstance(history, list) else []
+        model._restore_tables(state, encoder.dim)
+        model._index = None
+        return model
+
+    def _restore_tables(self, state: State, dim: int) -> None:
+        for name in ("prototypes", "free_vectors", "centres"):
+            array = state.array(name, np.float32, 2)
+            if array.shape[1] != dim or (state.verify and not np.isfinite(array).all()):
+                raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
+            setattr(self, f"{name}_", array)
+        if len(self.prototypes_) != self.n_labels_ or len(self.free_vectors_) != len(self.centres_):
+            raise ModelError("the model's prototypes or free vectors differ in number from its labels: save it again")
+
+
+def check_deep(settings: PrimeSettings) -> None:
+    """Raises `LabelwoodError` if a package that the encoder needs is not installed.
+
+    Example:
+        >>> check_deep(PrimeSettings())
+    """
+    for package in ("torch",) if _is_tiny(settings) else ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise LabelwoodError(f"encoders need {package}, which is not installed: pip install 'labelwood[deep]'")
+
+
+def _is_tiny(settings: PrimeSettings) -> bool:
+    return settings.encoder.checkpoint.partition(":")[0] == "tiny"
+
+
+def _settings_of(state: State) -> PrimeSettings:
+    try:
+        return as_settings(state.params.get("settings", {}))
+    except LabelwoodError as e:
+        raise ModelError(f"the model's {e}: save it again") from None
+
+
+def _fitting(settings: Any, state: State, dim: int) -> Any:
+    """Settings of prototypes that the saved weights bear out, so that no others are made room for."""
+    if settings.kind != "network":
+        return settings
+    mixer = state.parts.get("mixer")
+    inner = None if mixer is None else mixer.arrays.get("layer.linear1.weight")
+    if inner is None or inner.shape != (settings.feedforward, dim) or dim % settings.heads:
+        raise ModelError("the model's prototype network is missing or not as its settings say: save the model again")
+    return settings
+
+
+def _texts(texts: Any, name: str) -> Any:
+    from labelwood.data.dataset import strings
+
+    found = strings(texts, name)
+    if hasattr(found, "combine_chunks"):
+        found = found.combine_chunks()
+    if found.null_count:
+        missing = found.is_null().to_pylist().index(True)
+        raise LabelwoodError(f"{name}[{missing}] is None: give a string, which may be empty")
+    return found
+
+
+def _truth(Y: Any, n_rows: int, n_labels: int) -> Sparse:
+    shape = np.shape(Y)
+    if len(shape) == 2 and shape[0] != n_rows:
+        raise LabelwoodError(f"Y has {shape[0]} rows and there are {n_rows} texts: give each text its row of labels")
+    truth = as_labels(Y, n_rows)
+    if truth.n_cols != n_labels:
+        raise LabelwoodError(
+            f"Y has {truth.n_cols} labels and there are {n_labels} label_texts: give each label a text"
+        )
+    if not len(truth.indices):
+        raise LabelwoodError("Y has no label in any row: there is nothing to learn from")
+    return truth

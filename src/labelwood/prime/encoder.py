@@ -1,0 +1,282 @@
+"""Tokens to vectors: a transformer from a checkpoint, or a small one of our own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
+from labelwood.prime.settings import EncoderSettings
+from labelwood.prime.tokenizer import SubwordTokenizer, Tokenizer, WordHasher
+from labelwood.store.state import State
+
+_TINY_WORDS = 8192
+_TINY_DIM = 64
+_LARGEST = 10_000_000  # any size in the configuration of an encoder that anybody has
+_HARMLESS_MODULES = {"Transformer", "Pooling", "Normalize"}  # of a sentence-transformers folder
+
+
+class Encoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
+    """Turns batches of tokens into vectors u, one a text and not of unit length; `unit` scales them.
+
+    Example:
+        >>> encoder = load_encoder(EncoderSettings(checkpoint="tiny:16"))
+        >>> ids = torch.tensor(encoder.tokenizer.encode(["a dog"], max_tokens=8))
+        >>> encoder(ids, torch.ones_like(ids, dtype=torch.bool)).shape
+        torch.Size([1, 16])
+    """
+
+    dim: int
+    tokenizer: Tokenizer
+
+    def state(self) -> State:
+        """Everything the store needs."""
+        raise NotImplementedError
+
+
+class TinyEncoder(Encoder):
+    """The mean of the embeddings of a text's words: for tests, and for a first impression on a CPU.
+
+    Example:
+        >>> TinyEncoder(dim=8).dim
+        8
+    """
+
+    def __init__(self, dim: int = _TINY_DIM, n_words: int = _TINY_WORDS) -> None:
+        super().__init__()
+        self.dim = dim
+        self.tokenizer: WordHasher = WordHasher(n_words)
+        self.words = nn.Embedding(n_words, dim)
+        self.eval()
+
+    def forward(self, ids: Any, real: Any) -> Any:
+        """u, texts × dim."""
+        return mean_pooled(self.words(ids), real)
+
+    def state(self) -> State:
+        """Everything the store needs."""
+        arrays = {"words": self.words.weight.detach().cpu().numpy()}
+        return State("tiny", {}, {"dim": self.dim, "words": self.tokenizer.n_tokens}, arrays=arrays)
+
+
+class CheckpointEncoder(Encoder):
+    """A transformer of the library transformers with the tokenizer it was trained with.
+
+    Example:
+        >>> from tokenizers import Tokenizer, models
+        >>> from transformers import BertConfig, BertModel
+        >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+        >>> words = SubwordTokenizer(Tokenizer(models.WordLevel({"?": 0, "dog": 1}, unk_token="?")).to_str(), pad_id=0)
+        >>> encoder = CheckpointEncoder(BertModel(BertConfig(vocab_size=2, **sizes)), words)
+        >>> encoder(torch.tensor([[1]]), torch.tensor([[True]])).shape
+        torch.Size([1, 8])
+    """
+
+    def __init__(self, model: Any, tokenizer: SubwordTokenizer, pooling: str = "mean") -> None:
+        super().__init__()
+        if getattr(model, "pooler", None) is not None:
+            model.pooler = None  # made for another task, and learned by none of ours
+        self.model = model
+        self.tokenizer: SubwordTokenizer = tokenizer
+        self.pooling = pooling
+        self.dim = int(model.config.hidden_size)
+        if tokenizer.n_tokens > model.config.vocab_size:
+            raise LabelwoodError(
+                f"the tokenizer has {tokenizer.n_tokens} tokens and the encoder {model.config.vocab_size}: "
+                "give a checkpoint whose files belong together"
+            )
+        self.eval()  # as its model is: dropout is for training
+
+    def forward(self, ids: Any, real: Any) -> Any:
+        """u, texts × dim."""
+        hidden = self.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        return mean_pooled(hidden, real) if self.pooling == "mean" else hidden[:, 0]
+
+    def state(self) -> State:
+        """Everything the store needs; the tokenizer's file is an array of bytes."""
+        config = json.loads(self.model.config.to_json_string(use_diff=False))
+        arrays = {name: tensor.detach().cpu().float().numpy() for name, tensor in self.model.state_dict().items()}
+        arrays["tokenizer.json"] = np.frombuffer(self.tokenizer.text.encode(), np.uint8)
+        facts = {"config": config, "pooling": self.pooling, "pad_id": self.tokenizer.pad_id}
+        return State("checkpoint", {}, facts, arrays=arrays)
+
+
+def unit(vectors: Any) -> Any:
+    """Vectors of unit length, in single precision.
+
+    Example:
+        >>> unit(torch.tensor([[3.0, 4.0]])).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+    """
+    return nn.functional.normalize(vectors.float(), dim=1)
+
+
+def mean_pooled(hidden: Any, real: Any) -> Any:
+    """The mean over the tokens that are real.
+
+    Example:
+        >>> mean_pooled(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).tolist()
+        [[3.0]]
+    """
+    weights = real[:, :, None].to(hidden.dtype)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+
+
+def load_encoder(settings: EncoderSettings) -> Encoder:
+    """The encoder that the settings name: "tiny", "tiny:32", a folder of a checkpoint, or its name on the hub.
+
+    Only safetensors weights are read, and no code that comes with a checkpoint is run.
+
+    Example:
+        >>> load_encoder(EncoderSettings(checkpoint="tiny:32")).dim
+        32
+    """
+    name, _, dim = settings.checkpoint.partition(":")
+    if name == "tiny":
+        if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
+            raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
+        return TinyEncoder(int(dim or _TINY_DIM))
+    from transformers import AutoModel, AutoTokenizer
+
+    place = _transformer_in(settings.checkpoint)
+    try:
+        with _quiet():
+            model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True).float()
+            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
+    except (OSError, ValueError, ImportError) as e:
+        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        raise LabelwoodError(
+            f"the encoder {settings.checkpoint!r} cannot be loaded ({reason}): "
+            "give the folder of a checkpoint with safetensors weights, or a name that the hub knows"
+        ) from None
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
+    words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
+    return CheckpointEncoder(model, words, settings.pooling)
+
+
+def encoder_from_state(state: State) -> Encoder:
+    """The encoder that was saved; raises `ModelError` where its parts contradict each other.
+
+    Example:
+        >>> encoder_from_state(TinyEncoder(dim=4).state()).dim
+        4
+    """
+    if state.kind == "tiny":
+        dim, n_words = state.count("dim"), state.count("words")
+        words = state.array("words", np.float32, 2)
+        if words.shape != (n_words, dim) or n_words < 3:
+            raise ModelError("the encoder's words are not as many as it says: save the model again")
+        encoder: Encoder = TinyEncoder(dim, n_words)
+        load_weights(encoder, {"words.weight": words}, verify=state.verify)
+        return encoder
+    if state.kind != "checkpoint":
+        raise ModelError(f"this Labelwood has no encoder of the kind {state.kind!r}: install a newer one")
+    return _checkpoint_from(state)
+
+
+def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: bool) -> None:
+    """Fills a module with exactly its weights; others, or ones of another shape, are an error.
+
+    Example:
+        >>> load_weights(nn.Linear(1, 1), {"weight": np.ones((1, 1), np.float32)}, verify=True)
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.ModelError: the model's weights 'bias' are missing or of another shape: save the model again
+    """
+    own = module.state_dict()
+    for name in sorted(own.keys() | arrays.keys()):
+        array = arrays.get(name)
+        if name not in own or array is None or tuple(own[name].shape) != array.shape:
+            raise ModelError(f"the model's weights {name!r} are missing or of another shape: save the model again")
+        if verify and array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelError(f"the model's weights {name!r} are not all finite: save the model again")
+    if own and next(iter(own.values())).device.type != "meta":
+        module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the progress bars of transformers, whose weights take a moment."""
+    from transformers.utils import logging
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
+
+
+def _transformer_in(checkpoint: str) -> str:
+    """Where in a folder of sentence-transformers the transformer is; other checkpoints are one themselves."""
+    modules = Path(checkpoint) / "modules.json"
+    if not modules.is_file():
+        return checkpoint
+    try:
+        listed = json.loads(modules.read_text(encoding="utf-8"))
+        kinds = {str(module["type"]).rpartition(".")[2] for module in listed}
+        inner = next(str(m["path"]) for m in listed if str(m["type"]).endswith("Transformer"))
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        raise LabelwoodError(f"{modules} does not list the modules of an encoder: give another checkpoint") from None
+    if kinds - _HARMLESS_MODULES:
+        raise LabelwoodError(
+            f"{checkpoint} has a module {min(kinds - _HARMLESS_MODULES)} behind its transformer, which would be left "
+            "out: give a checkpoint with a transformer and mean pooling"
+        )
+    return str(Path(checkpoint) / inner)
+
+
+def _checkpoint_from(state: State) -> Encoder:
+    from transformers import AutoModel
+
+    config = _config_from(state)
+    arrays = dict(state.arrays)
+    text = arrays.pop("tokenizer.json", np.empty((0, 0), np.uint8))
+    pad_id, pooling = state.fitted.get("pad_id"), state.fitted.get("pooling")
+    if text.dtype != np.uint8 or text.ndim != 1 or type(pad_id) is not int or pooling not in ("mean", "cls"):
+        raise ModelError("the encoder's tokenizer or pooling is missing: save the model again")
+    try:
+        tokenizer = SubwordTokenizer(text.tobytes().decode(), pad_id=pad_id)
+        # Without memory first: a file that asks for weights it does not hold is found out before they are made.
+        with torch.device("meta"):
+            frame = CheckpointEncoder(AutoModel.from_config(config, trust_remote_code=False), tokenizer, pooling)
+        load_weights(frame.model, arrays, verify=state.verify)
+        encoder = CheckpointEncoder(AutoModel.from_config(config, trust_remote_code=False), tokenizer, pooling)
+    except ModelError:
+        raise
+    except Exception as e:  # tokenizers raises plain Exception, and transformers whatever a strange size leads to
+        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
+    load_weights(encoder.model, arrays, verify=False)
+    return encoder
+
+
+def _config_from(state: State) -> Any:
+    from transformers import AutoConfig
+
+    config = state.fitted.get("config")
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise ModelError("the encoder's configuration is missing: save the model again")
+    for name, value in config.items():
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if is_number and value > (len(state.arrays) if "layers" in name else _LARGEST):
+            raise ModelError(
+                f"the encoder's {name} is {value}, which its weights do not bear out: save the model again"
+            )
+    if config.get("auto_map") or config.get("quantization_config"):
+        raise ModelError("the encoder's configuration asks for code of its own: load only models with known encoders")
+    try:
+        return AutoConfig.for_model(**config)
+    except Exception as e:  # an unknown kind of model, or a value that its configuration refuses
+        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        raise ModelError(f"the encoder's configuration cannot be used ({reason}): save the model again") from None

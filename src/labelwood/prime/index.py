@@ -1,0 +1,70 @@
+"""The labels whose prototypes have the largest inner products with a query, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from labelwood import _native
+from labelwood.base import NO_LIMITS, Limits, TopK
+from labelwood.errors import LabelwoodError
+from labelwood.inputs import Floats, check_k, thread_count
+
+_CHUNK = 1 << 26  # similarities in GPU memory at a time
+
+
+class PrototypeIndex:
+    """Prototypes to search: on a CPU by native code, with a device given by torch there.
+
+    Example:
+        >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
+        >>> index.topk(np.float32([[0, 1]]), k=2).ids
+        array([[1, 2]], dtype=int32)
+        >>> index.topk(np.float32([[0, 1]]), k=1, limits=Limits.of(3, exclude=[1])).ids
+        array([[2]], dtype=int32)
+    """
+
+    def __init__(self, prototypes: Floats, *, device: Any = None, n_threads: int | None = None) -> None:
+        if prototypes.ndim != 2 or len(prototypes) == 0:
+            raise LabelwoodError("prototypes must be labels × numbers, with at least one label")
+        self.prototypes = np.ascontiguousarray(prototypes, np.float32)
+        self.n_threads = n_threads
+        self._there: Any = None
+        if device is not None:
+            import torch
+
+            self._there = torch.tensor(self.prototypes, device=device)
+
+    def topk(self, queries: Floats, k: int, limits: Limits = NO_LIMITS) -> TopK:
+        """The `k` best labels of each query within the limits, best first; fewer where there are no more."""
+        k = min(check_k(k), len(self.prototypes))
+        rows = np.ascontiguousarray(queries, np.float32)
+        if rows.ndim != 2 or rows.shape[1] != self.prototypes.shape[1]:
+            raise LabelwoodError(
+                f"queries are of shape {rows.shape} and prototypes have {self.prototypes.shape[1]} numbers: "
+                "embed queries with the same encoder"
+            )
+        if self._there is not None:
+            return self._topk_there(rows, k, limits)
+        how = (k, limits.allowed, limits.min_score, thread_count(self.n_threads))
+        return TopK(*_native.dense_centroid_topk(rows, self.prototypes, *how))
+
+    def _topk_there(self, rows: Floats, k: int, limits: Limits) -> TopK:
+        import torch
+
+        ids, scores = np.full((len(rows), k), -1, np.int32), np.full((len(rows), k), -np.inf, np.float32)
+        barred = torch.from_numpy(limits.allowed == 0).to(self._there.device) if len(limits.allowed) else None
+        step = max(1, _CHUNK // len(self.prototypes))
+        for at in range(0, len(rows), step):
+            products = torch.from_numpy(rows[at : at + step]).to(self._there.device) @ self._there.T
+            if barred is not None:
+                products[:, barred] = -torch.inf
+            products[products < limits.min_score] = -torch.inf
+            values, columns = products.topk(k, dim=1)
+            # Equal scores by ascending id, as everywhere: sorted by id first, then stably by score.
+            columns, order = columns.sort(dim=1)
+            values, best = values.gather(1, order).sort(dim=1, descending=True, stable=True)
+            found = columns.gather(1, best).masked_fill(~torch.isfinite(values), -1)
+            ids[at : at + step], scores[at : at + step] = found.cpu().numpy(), values.cpu().numpy()
+        return TopK(ids, scores)

@@ -1,0 +1,71 @@
+"""What the losses over triplets of a row, a positive and a negative share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+_NO_VIOLATION = -50.0  # the similarity of a triplet without loss in the softmax: its weight is then zero
+
+
+class Triplets(NamedTuple):
+    """The hardest negatives of each row beside each of its positives.
+
+    Example:
+        >>> truth = torch.tensor([[True, False, False]])
+        >>> found = triplets(torch.tensor([[0.5, 0.1, 0.4]]), truth, torch.tensor([[0]]), n_negatives=1)
+        >>> [round(x, 2) for x in found.gaps.flatten().tolist()]
+        [0.1]
+    """
+
+    gaps: Any  # s_p − s_n, rows × P × negatives
+    negatives: Any  # s_n, rows × 1 × negatives
+    real: Any  # False where a row has fewer negatives than asked for, rows × 1 × negatives
+
+
+def triplets(similarities: Any, truth: Any, positives: Any, *, n_negatives: int) -> Triplets:
+    """The `n_negatives` most similar columns of each row that are not among its true answers.
+
+    Example:
+        >>> truth = torch.tensor([[True, True, False]])
+        >>> triplets(torch.tensor([[0.5, 0.9, 0.4]]), truth, torch.tensor([[0]]), n_negatives=2).real.tolist()
+        [[[True, False]]]
+    """
+    k = min(n_negatives, similarities.shape[1])
+    with torch.no_grad():
+        masked = similarities.masked_fill(truth, -torch.inf)
+        best, columns = masked.topk(k, dim=1)
+    negatives = similarities.gather(1, columns)[:, None, :]
+    chosen = similarities.gather(1, positives)[:, :, None]
+    return Triplets(chosen - negatives, negatives, torch.isfinite(best)[:, None, :])
+
+
+def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float, detach_weights: bool) -> Any:
+    """One number: the mean over rows of their triplets' weighted losses.
+
+    The weights of a positive's triplets are a softmax over the similarities of the negatives:
+
+    - ``violators``: over triplets with a loss alone, and the weighted losses are added up (PRIME).
+    - ``masked``: triplets without a loss count as similarity 0, and the mean over all triplets is taken (NGAME).
+    - ``mean``: all triplets weigh the same.
+
+    Example:
+        >>> truth = torch.tensor([[True, False, False]])
+        >>> found = triplets(torch.tensor([[0.5, 0.1, 0.4]]), truth, torch.tensor([[0]]), n_negatives=2)
+        >>> losses = (0.3 - found.gaps).relu()
+        >>> round(reduced(losses, found, weighting="violators", temperature=0.1, detach_weights=False).item(), 4)
+        0.2
+    """
+    losses = losses.masked_fill(~found.real, 0.0)
+    violated = losses.detach() > 0
+    if weighting == "violators":
+        weights = (found.negatives.masked_fill(~violated, _NO_VIOLATION) / temperature).softmax(dim=2)
+    elif weighting == "masked":
+        logits = (found.negatives * violated).masked_fill(~found.real, _NO_VIOLATION)
+        weights = (logits / temperature).softmax(dim=2) / found.real.sum(dim=2, keepdim=True).clamp(min=1)
+    else:
+        weights = found.real / found.real.sum(dim=2, keepdim=True).clamp(min=1)
+    if detach_weights:
+        weights = weights.detach()
+    return (weights * losses).sum(dim=(1, 2)).mean()

@@ -1,0 +1,129 @@
+"""All that is learned: the encoder, and what turns a label's text into its prototype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from labelwood.inputs import Floats, Sparse
+from labelwood.prime.encoder import Encoder, unit
+from labelwood.prime.prototypes import (
+    CentroidMemory,
+    FreeVectors,
+    LabelPrototypeNetwork,
+    first_centroids,
+    label_clusters,
+)
+from labelwood.prime.settings import PrimeSettings, PrototypeSettings
+from labelwood.prime.tokens import TokenFeeder, Tokens
+
+_EMBED_BATCH = 512
+
+
+class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
+    """An encoder for queries and labels, and the parts that prototypes are made of; absent parts are None.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> settings = PrototypeSettings(kind="sum", free_vectors=2)
+        >>> dual = DualEncoder(TinyEncoder(dim=4), settings, free=FreeVectors(np.array([0, 1]), dim=4))
+        >>> dual.prototypes(torch.ones(2, 4), torch.tensor([0, 1])).shape
+        torch.Size([2, 4])
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        settings: PrototypeSettings,
+        *,
+        free: FreeVectors | None = None,
+        centroids: CentroidMemory | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.kind = settings.kind
+        self.free = free
+        self.centroids = centroids
+        self.mixer = None
+        if settings.kind == "network":
+            self.mixer = LabelPrototypeNetwork(
+                encoder.dim, heads=settings.heads, feedforward=settings.feedforward, dropout=settings.dropout
+            )
+
+    @classmethod
+    def begin(
+        cls,
+        encoder: Encoder,
+        settings: PrimeSettings,
+        *,
+        queries: Floats,
+        texts: Floats,
+        Y: Sparse,
+        n_threads: int | None = None,
+    ) -> DualEncoder:
+        """The network before training, from unit vectors that the encoder gives to queries and label texts."""
+        s, free, memory = settings.prototypes, None, None
+        if s.free_vectors and settings.has_prototypes:
+            owners = label_clusters(texts, s.free_vectors, seed=settings.training.seed, n_threads=n_threads)
+            free = FreeVectors(owners, encoder.dim)
+        if s.centroids and s.kind == "network":
+            memory = CentroidMemory(torch.from_numpy(first_centroids(queries, Y, texts)), momentum=s.momentum)
+        return cls(encoder, s, free=free, centroids=memory)
+
+    def prototypes(self, texts: Any, labels: Any) -> Any:
+        """z of some labels from their texts' vectors u; None where texts are all there is."""
+        if self.kind == "text":
+            return None
+        free = None if self.free is None else self.free(labels)
+        return self.mixed(texts, free, None if self.centroids is None else self.centroids(labels))
+
+    def mixed(self, texts: Any, free: Any, centroids: Any) -> Any:
+        """Prototypes, of unit length, from their sources, of which free vectors and centroids may be None."""
+        if self.mixer is not None:
+            return self.mixer(texts, free, centroids)
+        return unit(texts if self.kind == "text" or free is None else texts + free)
+
+
+def embedded(encoder: Any, tokens: Tokens, *, device: Any, precision: Any = None) -> Any:
+    """Vectors u of all texts, on the device; the encoder's dropout is off meanwhile.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> encoder = TinyEncoder(dim=4)
+        >>> embedded(encoder, Tokens.of(["a dog", "a"], encoder.tokenizer, max_tokens=8), device="cpu").shape
+        torch.Size([2, 4])
+    """
+    feeder, was_training = TokenFeeder(tokens, device), encoder.training
+    vectors = torch.empty(len(tokens), encoder.dim, device=device)
+    everything: NDArray[np.int64] = np.arange(len(tokens))
+    encoder.eval()
+    with torch.inference_mode(), precision or torch.autocast(torch.device(device).type, enabled=False):
+        for chunk in tokens.by_length(everything, _EMBED_BATCH):
+            vectors[torch.from_numpy(chunk).to(device)] = encoder(*feeder(chunk)).float()
+    encoder.train(was_training)
+    return vectors
+
+
+def all_prototypes(network: DualEncoder, texts: Any, *, block: int = 8192) -> Any:
+    """Prototypes of all labels from their texts' vectors, in blocks.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> network = DualEncoder(TinyEncoder(dim=4), PrototypeSettings(kind="text"))
+        >>> all_prototypes(network, torch.tensor([[0.0, 3, 0, 4]])).round(decimals=1).numpy()
+        array([[0. , 0.6, 0. , 0.8]], dtype=float32)
+    """
+    was_training = network.training
+    network.eval()
+    found = []
+    with torch.no_grad():
+        for at in range(0, len(texts), block):
+            some = texts[at : at + block]
+            z = network.prototypes(some, torch.arange(at, at + len(some), device=texts.device))
+            found.append(unit(some) if z is None else z)
+    network.train(was_training)
+    return torch.cat(found)

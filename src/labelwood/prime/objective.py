@@ -1,0 +1,92 @@
+"""What a training step minimises."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from labelwood.prime.losses import make_loss, regulariser
+from labelwood.prime.settings import PrimeSettings
+
+
+class Relations(NamedTuple):
+    """What is true of a batch, on the device.
+
+    Example:
+        >>> relations = Relations.of((2, 3), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
+        >>> relations.truth.int().tolist()
+        [[1, 0, 0], [0, 1, 0]]
+    """
+
+    truth: Any  # queries × columns, bool
+    positives: Any  # queries × P, columns
+    owners: Any  # for each of the first columns, a query that has it
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, int],
+        true_rows: Any,
+        true_columns: Any,
+        *,
+        positives: Any,
+        owners: Any,
+        device: Any = "cpu",
+    ) -> Relations:
+        """From pairs of queries and columns that belong together; only these travel to the device."""
+
+        def moved(values: Any) -> Any:
+            return torch.as_tensor(values, dtype=torch.int64).to(device, non_blocking=True)
+
+        truth = torch.zeros(shape, dtype=torch.bool, device=device)
+        truth[moved(true_rows), moved(true_columns)] = True
+        return cls(truth, moved(positives), moved(owners))
+
+
+class Objective:
+    """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5).
+
+    Called with unit vectors of queries, of the columns' texts and of their prototypes, which are None where labels
+    are represented by their texts; returns the sum and its parts by name.
+
+    Example:
+        >>> relations = Relations.of((2, 2), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
+        >>> total, parts = Objective(PrimeSettings())(torch.eye(2), torch.eye(2), torch.eye(2), relations)
+        >>> sorted(parts)
+        ['label_to_query', 'query_to_label', 'query_to_prototype', 'regulariser']
+    """
+
+    def __init__(self, settings: PrimeSettings) -> None:
+        self.weights = settings.objective
+        self.n_negatives = settings.loss.negatives
+        self.loss = make_loss(settings.loss)
+
+    def __call__(self, queries: Any, texts: Any, prototypes: Any, relations: Relations) -> tuple[Any, dict[str, Any]]:
+        """The number to minimise, and what it is made of."""
+        w, (truth, positives, owners) = self.weights, relations
+        # Half precision would round similarities by as much as a twentieth of a margin.
+        with torch.autocast(queries.device.type, enabled=False):
+            by_text = queries.float() @ texts.float().T
+            parts = {}
+            if prototypes is not None:
+                by_prototype = queries.float() @ prototypes.float().T
+                if w.query_to_prototype:
+                    parts["query_to_prototype"] = w.query_to_prototype * self.loss(by_prototype, truth, positives)
+                if w.regulariser:
+                    gap = regulariser(
+                        by_text,
+                        by_prototype,
+                        truth,
+                        positives,
+                        margin=w.regulariser_margin,
+                        n_negatives=self.n_negatives,
+                    )
+                    parts["regulariser"] = w.regulariser * gap
+            if w.query_to_label:
+                parts["query_to_label"] = w.query_to_label * self.loss(by_text, truth, positives)
+            if w.label_to_query and len(owners):
+                columns = slice(len(owners))
+                backwards = self.loss(by_text.T[columns], truth.T[columns], owners[:, None])
+                parts["label_to_query"] = w.label_to_query * backwards
+            return sum(parts.values()), parts

@@ -1,0 +1,126 @@
+"""Label prototypes: a label's text, the queries it is an answer to, and a vector it shares with labels like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from labelwood.inputs import Floats, Sparse
+from labelwood.trees.balanced import balanced
+
+
+class LabelPrototypeNetwork(nn.Module):  # type: ignore[misc]  # torch is not typed here
+    """One transformer layer over the sequence of a label's vectors, their mean, and unit length.
+
+    The sequence is the text's vector u as the encoder gives it, then the free vector and the centroid where there are
+    such. There are no positions: each source is told apart by what it looks like.
+
+    Example:
+        >>> network = LabelPrototypeNetwork(8, heads=1, feedforward=16, dropout=0.1)
+        >>> network(torch.randn(3, 8), torch.randn(3, 8), None).norm(dim=1).round(decimals=4).tolist()
+        [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, dim: int, *, heads: int = 1, feedforward: int = 1024, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(
+            dim, heads, feedforward, dropout, activation="gelu", batch_first=True, norm_first=False
+        )
+
+    def forward(self, texts: Any, free: Any = None, centroids: Any = None) -> Any:
+        """Prototypes z, labels × dim."""
+        sources = [source for source in (texts, free, centroids) if source is not None]
+        mixed = self.layer(torch.stack(sources, dim=1)).mean(dim=1)
+        return nn.functional.normalize(mixed.float(), dim=1)
+
+
+class CentroidMemory(nn.Module):  # type: ignore[misc]
+    """The mean of the queries that have a label, followed by a moving average while the encoder learns.
+
+    Not learned by gradient, and not scaled to unit length.
+
+    Example:
+        >>> memory = CentroidMemory(torch.zeros(2, 3), momentum=0.9)
+        >>> memory.update(np.array([1, 1]), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]]))
+        >>> [round(x, 4) for x in memory(torch.tensor([1]))[0].tolist()]
+        [0.05, 0.05, 0.0]
+    """
+
+    def __init__(self, centroids: Any, *, momentum: float = 0.95) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("centroids", centroids.detach().clone())
+
+    def forward(self, labels: Any) -> Any:
+        """The centroids of some labels."""
+        return self.centroids[labels]
+
+    def update(self, labels: NDArray[np.int64], queries: Any) -> None:
+        """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it occurs several times."""
+        distinct, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        with torch.no_grad():
+            table = self.centroids
+            at, which, counts = (torch.from_numpy(a).to(table.device) for a in (distinct, which, counts))
+            means = table.new_zeros(len(distinct), table.shape[1]).index_add_(0, which, queries.to(table))
+            table[at] = self.momentum * table[at] + (1 - self.momentum) * means / counts[:, None]
+
+
+class FreeVectors(nn.Module):  # type: ignore[misc]
+    """A bank of learned vectors, each shared by the labels of a cluster.
+
+    Example:
+        >>> bank = FreeVectors(np.array([0, 1, 0]), dim=4)
+        >>> vectors = bank(torch.tensor([0, 1, 2]))
+        >>> bool((vectors[0] == vectors[2]).all()), bool((vectors[0] == vectors[1]).all())
+        (True, False)
+    """
+
+    def __init__(self, owners: NDArray[np.int64], dim: int) -> None:
+        super().__init__()
+        self.register_buffer("owners", torch.from_numpy(np.asarray(owners, np.int64)))
+        self.bank = nn.Parameter(torch.empty(int(owners.max()) + 1, dim))
+        nn.init.xavier_uniform_(self.bank)
+
+    def forward(self, labels: Any) -> Any:
+        """The free vectors of some labels."""
+        return nn.functional.embedding(self.owners[labels], self.bank)
+
+
+def label_clusters(
+    embeddings: Floats, n_clusters: int, *, seed: int, n_threads: int | None = None
+) -> NDArray[np.int64]:
+    """Which of at most `n_clusters` clusters of about the same size each label is in, by balanced 2-means.
+
+    Example:
+        >>> clusters = label_clusters(np.float32([[1, 0], [0, 1], [0.9, 0.1], [0.1, 0.9]]), 2, seed=0)
+        >>> bool(clusters[0] == clusters[2] != clusters[1] == clusters[3])
+        True
+    """
+    n_labels = len(embeddings)
+    if n_clusters >= n_labels:
+        return np.arange(n_labels)
+    tree = balanced(embeddings, max_leaf=-(-n_labels // n_clusters), seed=seed, n_threads=n_threads)
+    sizes = np.diff(tree.label_ptr)
+    sizes = sizes[sizes > 0]
+    owners = np.empty(n_labels, np.int64)
+    owners[tree.labels] = np.repeat(np.arange(len(sizes)), sizes)
+    return owners
+
+
+def first_centroids(queries: Floats, Y: Sparse, label_texts: Floats) -> Floats:
+    """The mean of the queries' vectors for each label; labels that no query has begin with their text's vector.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> Y = from_dense(np.float32([[1, 0], [1, 0]]))
+        >>> first_centroids(np.float32([[1, 0], [0, 1]]), Y, np.float32([[1, 0], [0, -1]])).tolist()
+        [[0.5, 0.5], [0.0, -1.0]]
+    """
+    counts = np.bincount(Y.indices, minlength=Y.n_cols)
+    sums = Y.to_scipy().T @ queries
+    means: Floats = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], label_texts)
+    return means.astype(np.float32, copy=False)

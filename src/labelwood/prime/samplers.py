@@ -1,0 +1,200 @@
+"""Which queries share a batch, and which of their labels come with them.
+
+Random numbers depend on the seed, the epoch and the step alone, so that training can go on anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.inputs import Floats, Sparse
+from labelwood.labels import inverse_propensities
+from labelwood.prime.settings import BatchSettings
+from labelwood.trees.balanced import balanced
+
+Ids = NDArray[np.int64]
+_ORDER, _POSITIVES, _HARD = 1, 2, 3  # what random numbers are for
+
+
+class QueryOrder:
+    """The order of queries in each epoch: random, or clusters of queries that lie near each other in random order.
+
+    Neighbours have labels that are hard negatives for each other (NGAME). Clusters are found anew every few epochs
+    from vectors that the encoder gave to the queries when it last saw them.
+
+    Example:
+        >>> order = QueryOrder(6, BatchSettings(sampler="random"), seed=0)
+        >>> sorted(order.of_epoch(0).tolist())
+        [0, 1, 2, 3, 4, 5]
+    """
+
+    def __init__(self, n_queries: int, settings: BatchSettings, *, seed: int, n_threads: int | None = None) -> None:
+        self.n_queries = n_queries
+        self.settings = settings
+        self.seed = seed
+        self.n_threads = n_threads
+        # Queries cluster after cluster, and where each begins; without clusters every query is one.
+        self.members: Ids = np.arange(n_queries)
+        self.starts: Ids = np.arange(n_queries + 1)
+
+    def is_due(self, epoch: int) -> bool:
+        """Whether clusters are to be found before this epoch."""
+        s = self.settings
+        return s.sampler == "clusters" and epoch >= s.random_epochs and (epoch - s.random_epochs) % s.refresh_every == 0
+
+    def refresh(self, epoch: int, embeddings: Floats) -> None:
+        """Finds clusters for this and the following epochs."""
+        size = min(self.settings.cluster_size_at(epoch), self.n_queries)
+        tree = balanced(embeddings, max_leaf=size, seed=self.seed + epoch, n_threads=self.n_threads)
+        self.members = tree.labels.astype(np.int64)
+        self.starts = np.unique(tree.label_ptr)
+
+    def of_epoch(self, epoch: int) -> Ids:
+        """Every query once."""
+        rng = np.random.default_rng([self.seed, epoch, _ORDER])
+        place = rng.permutation(len(self.starts) - 1)
+        of_member = np.repeat(place, np.diff(self.starts))
+        return self.members[np.lexsort((rng.random(self.n_queries), of_member))]
+
+
+class Positives:
+    """Draws labels of queries, with chances in proportion to weights.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> draw = Positives(from_dense(np.float32([[1, 0, 1], [0, 1, 0]])), np.ones(3), per_query=2)
+        >>> drawn = draw(np.array([0, 1]), np.random.default_rng(0))
+        >>> sorted(drawn[0].tolist()), drawn[1].tolist()
+        ([0, 2], [1, 1])
+    """
+
+    def __init__(self, Y: Sparse, weights: NDArray[np.float64], *, per_query: int) -> None:
+        self.Y = Y
+        self.weights = weights
+        self.per_query = per_query
+
+    def __call__(self, queries: Ids, rng: np.random.Generator) -> Ids:
+        """Labels, queries × P: different ones where a query has so many, else the same again."""
+        rows, labels = pairs_of(self.Y, queries)
+        # The smallest of exponential variables with these rates is each one with a chance in proportion to its rate.
+        keys = rng.exponential(size=len(labels)) / self.weights[labels]
+        ordered = labels[np.lexsort((keys, rows))]
+        sizes = np.bincount(rows, minlength=len(queries))
+        begins = np.cumsum(sizes) - sizes
+        return ordered[begins[:, None] + np.arange(self.per_query) % sizes[:, None]]
+
+
+class HardNegatives(NamedTuple):
+    """For each query, labels that the encoder took for answers when it was last asked (ANCE).
+
+    Example:
+        >>> mined = HardNegatives(np.array([[4, 5], [6, 7]]))
+        >>> mined.draw(np.array([1]), 2, np.random.default_rng(0)).tolist()
+        [6, 7]
+    """
+
+    labels: NDArray[np.int32]  # queries × as many as were kept
+
+    def draw(self, queries: Ids, per_query: int, rng: np.random.Generator) -> Ids:
+        """Some of the labels of each query, in one row."""
+        n_kept = self.labels.shape[1]
+        which = rng.random((len(queries), n_kept)).argsort(axis=1)[:, :per_query]
+        which.sort(axis=1)
+        return self.labels[queries[:, None], which].ravel().astype(np.int64)
+
+
+class Batch(NamedTuple):
+    """The queries and labels of a step, and what is true of them.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> Y = from_dense(np.float32([[1, 0, 1], [0, 0, 1]]))
+        >>> sampler = BatchSampler(Y, BatchSettings(size=2, positives=1), seed=0)
+        >>> batch = sampler.batch(np.array([0, 1]), epoch=0, step=0)
+        >>> batch.labels[batch.positives].tolist() == batch.sampled.tolist()
+        True
+    """
+
+    queries: Ids
+    labels: Ids  # of the columns
+    positives: Ids  # queries × P, columns
+    sampled: Ids  # queries × P, labels
+    owners: Ids  # for each column that was sampled a query that has it; such columns come first
+    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is one of its labels
+    true_columns: Ids
+
+
+class BatchSampler:
+    """Makes batches of queries.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> sampler = BatchSampler(from_dense(np.eye(3, dtype=np.float32)), BatchSettings(positives=1), seed=0)
+        >>> sampler.batch(np.array([2, 0]), epoch=0, step=0).labels.tolist()
+        [2, 0]
+    """
+
+    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int) -> None:
+        self.Y = Y
+        self.settings = settings
+        self.seed = seed
+        self.hard = HardNegatives(np.empty((Y.n_rows, 0), np.int32))
+        weights = np.ones(Y.n_cols)
+        if settings.positive_weights == "propensity":
+            frequencies = np.bincount(Y.indices, minlength=Y.n_cols)
+            weights = inverse_propensities(frequencies, Y.n_rows, family=settings.propensity_family).values
+        self.draw = Positives(Y, weights, per_query=settings.positives)
+
+    def batch(self, queries: Ids, *, epoch: int, step: int) -> Batch:
+        """The batch of these queries; the same for the same seed, epoch and step."""
+        sampled = self.draw(queries, np.random.default_rng([self.seed, epoch, step, _POSITIVES]))
+        of_pair = np.repeat(np.arange(len(queries)), self.settings.positives)
+        if self.settings.columns == "all":
+            labels, positives = np.arange(self.Y.n_cols), sampled
+            owners = np.empty(0, np.int64)
+        elif self.settings.columns == "distinct":
+            labels, first, which = np.unique(sampled, return_index=True, return_inverse=True)
+            positives, owners = which.reshape(sampled.shape), of_pair[first]
+        else:
+            labels, owners = sampled.ravel(), of_pair
+            positives = np.arange(sampled.size).reshape(sampled.shape)
+        if self.settings.hard_negatives and self.settings.columns != "all":
+            rng = np.random.default_rng([self.seed, epoch, step, _HARD])
+            labels = np.concatenate([labels, self.hard.draw(queries, self.settings.hard_negatives, rng)])
+        return Batch(queries, labels, positives, sampled, owners, *true_pairs(self.Y, queries, labels))
+
+
+def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:
+    """All pairs of a query, by its place in `queries`, and a label.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> [a.tolist() for a in pairs_of(from_dense(np.float32([[1, 0], [1, 1]])), np.array([1, 0]))]
+        [[0, 0, 1], [0, 1, 0]]
+    """
+    begins = Y.indptr[queries]
+    sizes = Y.indptr[queries + 1] - begins
+    rows = np.repeat(np.arange(len(queries)), sizes)
+    at = np.arange(len(rows)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return rows, Y.indices[at].astype(np.int64)
+
+
+def true_pairs(Y: Sparse, queries: Ids, columns: Ids) -> tuple[Ids, Ids]:
+    """Where the ground truth has a one: places in `queries`, and places in `columns`, which are labels.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> Y = from_dense(np.float32([[1, 0, 1], [0, 1, 0]]))
+        >>> [a.tolist() for a in true_pairs(Y, np.array([1, 0]), np.array([2, 1, 2]))]
+        [[0, 1, 1], [1, 0, 2]]
+    """
+    rows, labels = pairs_of(Y, queries)
+    order = np.argsort(columns, kind="stable")
+    ordered = columns[order]
+    begins, ends = np.searchsorted(ordered, labels, "left"), np.searchsorted(ordered, labels, "right")
+    sizes = ends - begins
+    at = np.arange(sizes.sum()) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return np.repeat(rows, sizes), order[at]

@@ -1,0 +1,258 @@
+"""All that can be set about a dual encoder, in one object that a TOML file fills.
+
+DPR, ANCE, NGAME, DEXA, DEXML, PRIME and its ablations are settings of the same trainer: `experiments/prime/configs`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
+
+from labelwood.errors import InputError, ParameterError
+
+Count: TypeAlias = Annotated[int, Ge(1)]
+Amount: TypeAlias = Annotated[float, Ge(0)]
+Positive: TypeAlias = Annotated[float, Gt(0)]
+Share: TypeAlias = Annotated[float, Ge(0), Lt(1)]
+_NGAME_DOUBLES_AT = (10, 20, 25, 50, 75, 100, 125, 150, 200)
+_MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class EncoderSettings(_Group):
+    """What turns a text into a vector.
+
+    Example:
+        >>> EncoderSettings().pooling
+        'mean'
+    """
+
+    checkpoint: str = "sentence-transformers/msmarco-distilbert-base-v4"  # a folder, a hub's name, "tiny" or "tiny:64"
+    pooling: Literal["mean", "cls"] = "mean"
+    max_tokens: Count = 32  # of a query; longer texts are cut
+    max_label_tokens: Count | None = None  # of a label's text; None: as many
+
+
+class PrototypeSettings(_Group):
+    """What a label's vector is made of.
+
+    Example:
+        >>> PrototypeSettings(kind="sum", centroids=False).free_vectors
+        65536
+    """
+
+    # "network": text, free vector and centroid through a transformer layer; "sum": text plus free vector; "text"
+    kind: Literal["network", "sum", "text"] = "network"
+    free_vectors: Annotated[int, Ge(0)] = 65536  # never more than there are labels
+    centroids: bool = True
+    momentum: Annotated[float, Ge(0), Le(1)] = 0.95
+    heads: Count = 1
+    feedforward: Count = 1024
+    dropout: Share = 0.1
+
+
+class LossSettings(_Group):
+    """How far positives are to lead negatives.
+
+    Example:
+        >>> LossSettings(kind="fixed", margin=0.2).negatives
+        10
+    """
+
+    kind: Literal["dynamic", "fixed", "inverted", "decoupled", "softmax"] = "dynamic"
+    margin_min: Amount = 0.1  # γ_min
+    margin_max: Amount = 0.3  # γ_max
+    margin: Amount = 0.3  # of "fixed"
+    negatives: Count = 10  # the most similar ones of a row
+    weighting: Literal["violators", "masked", "mean"] = "violators"
+    temperature: Positive = 0.1  # of the weights, or of a softmax
+    detach_weights: bool = False
+
+
+class ObjectiveSettings(_Group):
+    """How much each relation counts (Equation 5).
+
+    Example:
+        >>> ObjectiveSettings().regulariser
+        0.1
+    """
+
+    query_to_prototype: Amount = 1.0
+    query_to_label: Amount = 1.0
+    label_to_query: Amount = 1.0
+    regulariser: Amount = 0.1
+    regulariser_margin: Amount = 0.1
+
+
+class BatchSettings(_Group):
+    """Which queries and labels meet in a step.
+
+    Example:
+        >>> BatchSettings(cluster_size=4, double_at=(10, 20)).cluster_size_at(10)
+        8
+    """
+
+    size: Count = 3200  # queries
+    positives: Count = 2  # labels a query
+    positive_weights: Literal["propensity", "uniform"] = "propensity"
+    propensity_family: Literal["default", "wikipedia", "amazon"] = "default"
+    columns: Literal["sampled", "distinct", "all"] = "sampled"  # a label sampled twice: two columns or one; all labels
+    sampler: Literal["clusters", "random"] = "clusters"
+    random_epochs: Annotated[int, Ge(0)] = 10  # before there are clusters
+    refresh_every: Count = 5  # epochs
+    cluster_size: Count = 1
+    double_at: Annotated[tuple[int, ...], Strict(False)] = _NGAME_DOUBLES_AT  # epochs
+    hard_negatives: Annotated[int, Ge(0)] = 0  # labels a query that the encoder takes for answers, added as columns
+
+    def cluster_size_at(self, epoch: int) -> int:
+        """How many queries a cluster has in an epoch, counted from 0."""
+        return int(self.cluster_size * 2 ** sum(epoch >= at for at in self.double_at))
+
+
+class TrainingSettings(_Group):
+    """How to descend.
+
+    Example:
+        >>> TrainingSettings(epochs=5).precision
+        'bf16'
+    """
+
+    epochs: Count = 300
+    learning_rate: Positive = 3e-4
+    prototype_learning_rate: Positive | None = None  # of the prototype network and free vectors; None: the same
+    weight_decay: Amount = 0.01
+    epsilon: Positive = 1e-6
+    warm_up: Amount = 100.0  # steps; below one, a share of all steps
+    precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # on a GPU; CPUs compute in fp32
+    accumulate: Count = 1  # batches a step
+    chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch
+    compile: bool = False
+    held_out: Share = 0.0  # share of rows to measure P@1 on
+    evaluate_every: Count = 1  # epochs
+    patience: Count | None = None  # evaluations without a better P@1 before training ends
+    checkpoint_every: Count = 1000  # steps
+    seed: Annotated[int, Ge(0)] = 0
+
+
+class PrimeSettings(_Group):
+    """Everything about a dual encoder; the defaults are PRIME's.
+
+    Example:
+        >>> settings = PrimeSettings(loss=LossSettings(kind="fixed"))
+        >>> settings.with_changes({"loss": {"margin": 0.2}, "batches": {"size": 64}}).loss
+        LossSettings(kind='fixed', margin_min=0.1, margin_max=0.3, margin=0.2, negatives=10, weighting='violators', \
+temperature=0.1, detach_weights=False)
+    """
+
+    encoder: EncoderSettings = EncoderSettings()
+    prototypes: PrototypeSettings = PrototypeSettings()
+    loss: LossSettings = LossSettings()
+    objective: ObjectiveSettings = ObjectiveSettings()
+    batches: BatchSettings = BatchSettings()
+    training: TrainingSettings = TrainingSettings()
+
+    @model_validator(mode="after")
+    def _has_something_to_learn(self) -> Self:
+        if not self.objective.query_to_label and not (self.has_prototypes and self.objective.query_to_prototype):
+            raise ValueError(
+                "nothing ties queries to labels; set objective.query_to_label or query_to_prototype above 0"
+            )
+        if self.loss.margin_min > self.loss.margin_max:
+            raise ValueError("loss.margin_min is above loss.margin_max; exchange them")
+        return self
+
+    def with_changes(self, changes: Mapping[str, Any]) -> PrimeSettings:
+        """The same with some values replaced, given as tables of a TOML file would be."""
+        return as_settings(_merged(self.model_dump(), changes))
+
+    @property
+    def has_prototypes(self) -> bool:
+        """Whether a label's vector is more than its text."""
+        return self.prototypes.kind != "text"
+
+
+def as_settings(settings: Any) -> PrimeSettings:
+    """Settings from an object, a mapping or the path of a TOML file; None means the defaults.
+
+    Example:
+        >>> as_settings({"loss": {"margn": 0.2}})
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.ParameterError: settings: loss.margn is not a setting; remove it or correct its spelling
+    """
+    if settings is None:
+        return PrimeSettings()
+    if isinstance(settings, PrimeSettings):
+        return settings
+    if isinstance(settings, str | PathLike):
+        return load_settings(settings)
+    try:
+        return _checked(settings)
+    except ValueError as e:
+        raise ParameterError(f"settings: {e}") from None
+
+
+def load_settings(path: str | PathLike[str]) -> PrimeSettings:
+    """Settings from a TOML file with the tables of `PrimeSettings`.
+
+    A line ``extends = "other.toml"`` at the top begins with those of another file beside it.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "lite.toml")
+        >>> _ = path.write_text("[batches]\\npositives = 1\\nsize = 1600\\n")
+        >>> load_settings(path).batches.size
+        1600
+    """
+    tables = _tables(Path(path), _MOST_EXTENSIONS)
+    try:
+        return _checked(tables)
+    except ValueError as e:
+        raise InputError(str(e), path) from None
+
+
+def _tables(path: Path, depth: int) -> dict[str, Any]:
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as e:
+        raise InputError(f"the settings cannot be read ({getattr(e, 'strerror', None) or e})", path) from None
+    except tomllib.TOMLDecodeError as e:
+        raise InputError(f"this is not TOML ({e})", path) from None
+    base = tables.pop("extends", None)
+    if base is None:
+        return tables
+    if not isinstance(base, str) or depth == 0:
+        raise InputError("extends must name another file, and not in a circle", path)
+    return _merged(_tables(path.parent / base, depth - 1), tables)
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in changes.items():
+        inner = merged.get(key)
+        merged[key] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def _checked(tables: Any) -> PrimeSettings:
+    """The settings, or a `ValueError` of one sentence about the first that is wrong."""
+    try:
+        return PrimeSettings.model_validate(tables)
+    except ValidationError as e:
+        detail = e.errors()[0]
+        name = ".".join(map(str, detail["loc"])) or "the whole"
+        if detail["type"] == "extra_forbidden":
+            raise ValueError(f"{name} is not a setting; remove it or correct its spelling") from None
+        if detail["type"] == "value_error":
+            raise ValueError(detail["msg"].removeprefix("Value error, ")) from None
+        wish = detail["msg"].replace("Input should be", "should be")
+        raise ValueError(f"{name} is {detail['input']!r} but {wish}") from None

@@ -1,0 +1,88 @@
+"""Texts to token numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Protocol
+from zlib import crc32
+
+_WORD = re.compile(r"\w+")
+
+
+class Tokenizer(Protocol):
+    """What an encoder needs to read texts.
+
+    Example:
+        >>> tokenizer: Tokenizer = WordHasher(100)
+        >>> tokenizer.pad_id
+        0
+    """
+
+    pad_id: int
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+        """The tokens of each text, at most `max_tokens`."""
+
+    def fingerprint(self) -> str:
+        """Another one if the same text may have other tokens."""
+
+
+class WordHasher:
+    """Words are numbered by a hash of their lower-case letters; nothing to learn or to keep.
+
+    Example:
+        >>> WordHasher(100).encode(["A dog", "a  DOG!", ""], max_tokens=8)
+        [[1, 41, 5], [1, 41, 5], [1]]
+    """
+
+    pad_id = 0
+    _begin = 1  # so that a text without words has a token too
+
+    def __init__(self, n_tokens: int) -> None:
+        self.n_tokens = n_tokens
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+        """The tokens of each text, at most `max_tokens`."""
+        return [[self._begin, *map(self._number, _WORD.findall(text.lower()))][:max_tokens] for text in texts]
+
+    def fingerprint(self) -> str:
+        """Another one if the same text may have other tokens."""
+        return f"words-{self.n_tokens}"
+
+    def _number(self, word: str) -> int:
+        return self._begin + 1 + crc32(word.encode("utf-8", "surrogatepass")) % (self.n_tokens - self._begin - 1)
+
+
+class SubwordTokenizer:
+    """The tokenizer of a checkpoint, kept as the text of its `tokenizer.json`: data, and never code.
+
+    Example:
+        >>> from tokenizers import Tokenizer, models
+        >>> words = Tokenizer(models.WordLevel({"dog": 0, "?": 1}, unk_token="?"))
+        >>> SubwordTokenizer(words.to_str(), pad_id=1).encode(["dog"], max_tokens=4)
+        [[0]]
+    """
+
+    def __init__(self, text: str, pad_id: int) -> None:
+        from tokenizers import Tokenizer as Rules
+
+        self.text = text
+        self.pad_id = pad_id
+        self._rules: Any = Rules.from_str(text)
+        self._rules.no_padding()
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+        """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
+        self._rules.enable_truncation(max_tokens)
+        return [encoding.ids for encoding in self._rules.encode_batch(list(texts))]
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens there are."""
+        return int(self._rules.get_vocab_size(with_added_tokens=True))
+
+    def fingerprint(self) -> str:
+        """Another one if the same text may have other tokens."""
+        return sha256(self.text.encode()).hexdigest()

@@ -1,0 +1,277 @@
+"""Learns a dual encoder, and can be stopped at any moment and go on later with the same result."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from os import PathLike
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from labelwood.errors import LabelwoodError
+from labelwood.inputs import Floats, Sparse
+from labelwood.prime import checkpoint
+from labelwood.prime.encoder import Encoder, unit
+from labelwood.prime.gradient_cache import CachedEmbeddings
+from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.mining import mined
+from labelwood.prime.network import DualEncoder, all_prototypes, embedded
+from labelwood.prime.objective import Objective, Relations
+from labelwood.prime.optimiser import Optimiser
+from labelwood.prime.samplers import Batch, BatchSampler, QueryOrder
+from labelwood.prime.settings import PrimeSettings
+from labelwood.prime.tokens import TokenFeeder, Tokens
+
+Ids = NDArray[np.int64]
+_KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries, labels and which belong together; every query has a label.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> from labelwood.prime.tokenizer import WordHasher
+        >>> tokens = Tokens.of(["a", "b"], WordHasher(100), max_tokens=4)
+        >>> len(Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))).queries)
+        2
+    """
+
+    queries: Tokens
+    labels: Tokens
+    Y: Sparse
+
+
+@dataclass
+class Course:
+    """How far training has come; with the torch state and the tables, all that a checkpoint needs.
+
+    Example:
+        >>> Course().epoch
+        0
+    """
+
+    epoch: int = 0
+    position: int = 0  # batches of this epoch that are done
+    step: int = 0  # changes of the weights
+    best: float = -1.0  # P@1 on held-out rows, in percent
+    since_best: int = 0  # evaluations
+
+
+class Trainer:
+    """Trains the encoder on pairs, as the settings say.
+
+    `done`, `total` and `note` are for whoever shows progress; `history` has a line for each epoch. With a folder for
+    checkpoints, training goes on from the one that is there, if it is of the same data and settings.
+
+    Example:
+        >>> from labelwood.inputs import from_dense
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> encoder = TinyEncoder(dim=8)
+        >>> tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=4)
+        >>> settings = PrimeSettings().with_changes({"training": {"epochs": 3}, "batches": {"size": 2}})
+        >>> trainer = Trainer(encoder, Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))), settings)
+        >>> trainer.train()
+        >>> [line["epoch"] for line in trainer.history]
+        [1, 2, 3]
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        pairs: Pairs,
+        settings: PrimeSettings,
+        *,
+        device: Any = "cpu",
+        held_out: Pairs | None = None,
+        checkpoints: str | PathLike[str] | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.settings, self.pairs, self.held_out = settings, pairs, held_out
+        self.device = torch.device(device)
+        self.n_threads = n_threads
+        self.checkpoints = checkpoints
+        self.course = Course()
+        self.history: list[dict[str, float]] = []
+        self.best_weights: dict[str, Any] = {}
+        self._begin(encoder.to(self.device))
+        b, t = settings.batches, settings.training
+        self.n_batches = -(-len(pairs.queries) // b.size)
+        self.order = QueryOrder(len(pairs.queries), b, seed=t.seed, n_threads=n_threads)
+        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed)
+        self.objective = Objective(settings)
+        steps = t.epochs * -(-self.n_batches // t.accumulate)
+        self.optimiser = Optimiser(self.network, t, total_steps=steps)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self._half() is torch.float16)
+        self.done, self.total, self.note = 0, t.epochs * self.n_batches, ""
+        if checkpoints is not None:
+            checkpoint.resume(self)
+
+    def _begin(self, encoder: Encoder) -> None:
+        self._queries, self._labels = (TokenFeeder(t, self.device) for t in (self.pairs.queries, self.pairs.labels))
+        # What the encoder last gave to each query: there since then, and not computed anew for clusters.
+        self.bank = unit(embedded(encoder, self.pairs.queries, device=self.device, precision=self._precision()))
+        texts = unit(embedded(encoder, self.pairs.labels, device=self.device, precision=self._precision()))
+        network = DualEncoder.begin(
+            encoder,
+            self.settings,
+            queries=self.bank.cpu().numpy(),
+            texts=texts.cpu().numpy(),
+            Y=self.pairs.Y,
+            n_threads=self.n_threads,
+        )
+        self.network = network.to(self.device)
+        self._encode = torch.compile(encoder, dynamic=True) if self.settings.training.compile else encoder
+
+    def _half(self) -> Any:
+        halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
+        return halves.get(self.settings.training.precision) if self.device.type == "cuda" else None
+
+    def _precision(self) -> AbstractContextManager[None]:
+        half = self._half()
+        found: AbstractContextManager[None] = torch.autocast(self.device.type, half, enabled=half is not None)
+        return found
+
+    def train(self) -> None:
+        """Runs until the last epoch, or until held-out P@1 no longer rises; leaves the best weights in `network`."""
+        self.network.train()
+        while self.course.epoch < self.settings.training.epochs and not self._is_enough():
+            self._epoch()
+        if self.best_weights:
+            self.network.load_state_dict(self.best_weights)
+        self.network.eval()
+
+    def _is_enough(self) -> bool:
+        patience = self.settings.training.patience
+        return patience is not None and self.course.since_best >= patience
+
+    def _epoch(self) -> None:
+        course, size = self.course, self.settings.batches.size
+        if course.position == 0:
+            self._refresh()
+        order = self.order.of_epoch(course.epoch)
+        began, first, losses = perf_counter(), course.position, []
+        while course.position < self.n_batches:
+            at = course.position * size
+            batch = self.sampler.batch(order[at : at + size], epoch=course.epoch, step=course.position)
+            losses.append(self._learn(batch))
+            course.position += 1
+            self.done = course.epoch * self.n_batches + course.position
+            if course.position % self.settings.training.accumulate == 0 or course.position == self.n_batches:
+                self._update()
+        course.position, course.epoch = 0, course.epoch + 1
+        self._record(losses, len(order) - first * size, began)
+
+    def _refresh(self) -> None:
+        """Finds clusters of queries and hard negatives, if it is time to."""
+        b, epoch = self.settings.batches, self.course.epoch
+        if self.order.is_due(epoch):
+            self.order.refresh(epoch, self.bank.cpu().numpy())
+        if b.hard_negatives and epoch % b.refresh_every == 0:
+            device = self.device if self.device.type == "cuda" else None
+            n_kept = _KEPT_PER_HARD * b.hard_negatives
+            self.sampler.hard = mined(
+                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.Y, n_kept=n_kept, device=device
+            )
+
+    def _learn(self, batch: Batch) -> dict[str, Any]:
+        """Adds the gradient of a batch; returns its losses, which stay on the device."""
+        chunk_size = self.settings.training.chunk_size
+        if chunk_size is None:
+            queries, texts = self._vectors(self._queries, batch.queries), self._vectors(self._labels, batch.labels)
+            total, parts = self._loss(queries, texts, batch)
+            self.scaler.scale(total).backward()
+            return parts
+        both = (self._queries, batch.queries), (self._labels, batch.labels)
+        cached = [self._cached(feeder, which, chunk_size) for feeder, which in both]
+        total, parts = self._loss(cached[0].vectors, cached[1].vectors, batch)
+        self.scaler.scale(total).backward()
+        for embeddings in cached:
+            embeddings.backward()
+        return parts
+
+    def _cached(self, feeder: TokenFeeder, which: Ids, chunk_size: int) -> CachedEmbeddings:
+        def encode(places: Ids) -> Any:
+            return self._vectors(feeder, which[places])
+
+        return CachedEmbeddings(encode, list(feeder.tokens.by_length(which, chunk_size)), self.device)
+
+    def _vectors(self, feeder: TokenFeeder, which: Ids) -> Any:
+        with self._precision():
+            return self._encode(*feeder(which)).float()
+
+    def _loss(self, queries: Any, texts: Any, batch: Batch) -> tuple[Any, dict[str, Any]]:
+        """The objective of a batch from its vectors u, which also move the centroids and the bank."""
+        shape = len(batch.queries), len(batch.labels)
+        relations = Relations.of(
+            shape,
+            batch.true_rows,
+            batch.true_columns,
+            positives=batch.positives,
+            owners=batch.owners,
+            device=self.device,
+        )
+        with self._precision():
+            prototypes = self.network.prototypes(texts, torch.from_numpy(batch.labels).to(self.device))
+        h = unit(queries)
+        total, parts = self.objective(h, unit(texts), prototypes, relations)
+        self.bank[torch.from_numpy(batch.queries).to(self.device)] = h.detach()
+        if self.network.centroids is not None:
+            self.network.centroids.update(
+                batch.sampled.ravel(), h.detach().repeat_interleave(batch.sampled.shape[1], 0)
+            )
+        return total / self._group_size(), {name: part.detach() for name, part in parts.items()}
+
+    def _group_size(self) -> int:
+        """How many batches the step that this batch belongs to has."""
+        accumulate = self.settings.training.accumulate
+        return min(accumulate, self.n_batches - self.course.position // accumulate * accumulate)
+
+    def _update(self) -> None:
+        self.optimiser.step(self.course.step, self.scaler)
+        self.course.step += 1
+        if self.checkpoints is not None and self.course.step % self.settings.training.checkpoint_every == 0:
+            checkpoint.save(self)
+
+    def _record(self, losses: list[dict[str, Any]], n_queries: int, began: float) -> None:
+        line: dict[str, float] = {"epoch": self.course.epoch}
+        for name in losses[0] if losses else ():
+            line[name] = float(torch.stack([parts[name] for parts in losses]).mean())
+        if not np.isfinite(list(line.values())).all():
+            rate = self.settings.training.learning_rate
+            raise LabelwoodError(f"training with training.learning_rate={rate} ran away: give a smaller one")
+        if losses:  # none where training went on after the last batch
+            line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
+            self.note = f"{line['queries_per_second']:.0f} queries/s"
+        if self.held_out is not None and self.course.epoch % self.settings.training.evaluate_every == 0:
+            line["P@1"] = self.precision_at_1(self.held_out)
+            self.note += f", P@1 {line['P@1']:.1f}"
+            self._keep_if_best(line["P@1"])
+        self.history.append(line)
+
+    def _keep_if_best(self, precision: float) -> None:
+        if precision > self.course.best:
+            self.course.best, self.course.since_best = precision, 0
+            self.best_weights = {n: t.detach().cpu().clone() for n, t in self.network.state_dict().items()}
+        else:
+            self.course.since_best += 1
+
+    def label_vectors(self) -> Floats:
+        """Prototypes of all labels, or unit vectors of their texts where these represent them, as they are now."""
+        texts = embedded(self.network.encoder, self.pairs.labels, device=self.device, precision=self._precision())
+        vectors: Floats = all_prototypes(self.network, texts).cpu().numpy()
+        return vectors
+
+    def precision_at_1(self, rows: Pairs) -> float:
+        """The share of queries whose best label is right, in percent."""
+        device = self.device if self.device.type == "cuda" else None
+        index = PrototypeIndex(self.label_vectors(), device=device, n_threads=self.n_threads)
+        queries = embedded(self.network.encoder, rows.queries, device=self.device, precision=self._precision())
+        best = index.topk(unit(queries).cpu().numpy(), 1).ids[:, 0]
+        right = [best[i] in rows.Y.indices[rows.Y.indptr[i] : rows.Y.indptr[i + 1]] for i in range(len(best))]
+        return 100 * float(np.mean(right))

@@ -1,0 +1,11 @@
+"""One thread for torch: the tests' tensors are small, and several threads would wait for each other."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread():
+    torch.set_num_threads(1)

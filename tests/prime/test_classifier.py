@@ -1,0 +1,179 @@
+"""PrimeClassifier as users meet it: it answers, is saved and loaded, takes new labels, and says what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoint
+
+import labelwood as lw
+from labelwood import store
+from labelwood.errors import LabelwoodError, ModelError, NotFittedError
+
+WELL = changed(training={"epochs": 40, "learning_rate": 0.02})
+
+
+@pytest.fixture(scope="module")
+def data():
+    return texts_and_labels()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return lw.PrimeClassifier(settings=WELL).fit(*data)
+
+
+def same(a, b):
+    return np.array_equal(a.ids, b.ids) and np.array_equal(a.scores, b.scores)
+
+
+def test_it_learns_and_answers(fitted, data):
+    texts, Y, _ = data
+    assert fitted.score(texts, Y) > 0.95
+    top = fitted.predict_topk(texts[:3], k=30)
+    assert top.ids.shape == (3, 30)
+    assert (top.ids[:, 24:] == -1).all(), "there are 24 labels"
+    assert fitted.predict(texts).shape == (96, 24)
+    assert np.allclose(np.linalg.norm(fitted.prototypes_, axis=1), 1, atol=1e-5)
+
+
+def test_limits_are_kept(fitted, data):
+    texts = data[0][:5]
+    assert set(fitted.predict_topk(texts, 3, include=[2, 5]).ids.ravel().tolist()) == {2, 5, -1}
+    assert not (fitted.predict_topk(texts, 24, exclude=[7]).ids == 7).any()
+
+
+@pytest.mark.parametrize("kind", ["tiny", "checkpoint", "text", "sum"])
+def test_a_loaded_model_gives_the_same_answers(data, tmp_path, kind):
+    settings = QUICK
+    if kind == "checkpoint":
+        settings = changed(encoder={"checkpoint": write_checkpoint(tmp_path / "bert")}, training={"epochs": 1})
+    elif kind != "tiny":
+        settings = changed(prototypes={"kind": kind})
+    model = lw.PrimeClassifier(settings=settings).fit(*data)
+    model.save(tmp_path / "model")
+    loaded = lw.load(tmp_path / "model")
+    assert same(model.predict_topk(data[0], 5), loaded.predict_topk(data[0], 5))
+    assert loaded.history_ == model.history_
+    assert model.add_labels(["label3 name3"]) == loaded.add_labels(["label3 name3"]) == [24]
+    assert same(model.predict_topk(data[0], 5), loaded.predict_topk(data[0], 5))
+
+
+def test_the_same_seed_gives_the_same_answers_and_leaves_torch_s_numbers_alone(data):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    a, b = (lw.PrimeClassifier(settings=QUICK).fit(*data).predict_topk(data[0], 5) for _ in range(2))
+    assert same(a, b)
+    assert torch.rand(1) == expected
+
+
+def test_a_new_label_has_a_prototype_from_its_text_alone(data):
+    texts, Y, label_texts = data
+    model = lw.PrimeClassifier(settings=WELL).fit(texts, Y, label_texts)
+    new = model.add_labels([label_texts[5], "something else"])
+    assert new == [24, 25]
+    assert model.n_labels_ == 26
+    nearest = model.prototypes_[24] @ model.prototypes_[:24].T
+    assert nearest.argmax() == 5, "the same text lies near the label that was trained with it"
+    assert np.allclose(np.linalg.norm(model.prototypes_, axis=1), 1, atol=1e-5)
+    assert (model.predict_topk([texts[5]], 26).ids >= 0).all()
+
+
+def test_held_out_rows_are_measured(data):
+    model = lw.PrimeClassifier(settings=changed(training={"held_out": 0.2})).fit(*data)
+    assert all("P@1" in line for line in model.history_)
+
+
+def test_checkpoints_and_token_caches_are_used(data, tmp_path):
+    settings = changed(training={"checkpoint_every": 2})
+    options = {"settings": settings, "checkpoints": tmp_path / "c", "cache": tmp_path / "tokens"}
+    model = lw.PrimeClassifier(**options).fit(*data)
+    assert store.is_model(tmp_path / "c")
+    assert len(list((tmp_path / "tokens").iterdir())) == 4
+    again = lw.PrimeClassifier(**options).fit(*data)
+    assert same(model.predict_topk(data[0], 5), again.predict_topk(data[0], 5))
+
+
+def test_rows_without_labels_teach_nothing_and_are_no_error(data):
+    texts, Y, label_texts = data
+    Y = Y.toarray()
+    Y[:10] = 0
+    assert lw.PrimeClassifier(settings=QUICK).fit(texts, Y, label_texts).n_labels_ == 24
+
+
+def test_parameters_can_be_cloned_and_settings_come_from_files(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text('[encoder]\ncheckpoint = "tiny"\n')
+    assert clone(lw.PrimeClassifier(settings=str(path))).settings == str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((["a"], np.eye(2), ["x", "y"]), "Y has 2 rows and there are 1 texts"),
+        ((["a", "b"], np.eye(2), ["x"]), "Y has 2 labels and there are 1 label_texts"),
+        ((["a", None], np.eye(2), ["x", "y"]), r"texts\[1\] is None"),
+        ((["a", "b"], np.eye(2), ["x", 3]), "label_texts must be strings"),
+        (("a", np.eye(2), ["x", "y"]), "texts is a single string"),
+        ((["a", "b"], np.zeros((2, 2)), ["x", "y"]), "Y has no label in any row"),
+        ((["a", "b"], None, ["x", "y"]), "Y is missing"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(arguments, sentence):
+    with pytest.raises(LabelwoodError, match=sentence) as e:
+        lw.PrimeClassifier(settings=QUICK).fit(*arguments)
+    assert "\n" not in str(e.value)
+
+
+def test_bad_parameters_are_one_clear_sentence(data, fitted):
+    for options in ({"settings": {"los": {}}}, {"settings": QUICK, "device": "abacus"}, {"verbose": "yes"}):
+        with pytest.raises(LabelwoodError) as e:
+            lw.PrimeClassifier(**options).fit(*data)
+        assert "\n" not in str(e.value)
+    with pytest.raises(NotFittedError):
+        lw.PrimeClassifier().predict_topk(["a"])
+    with pytest.raises(LabelwoodError, match="k must be"):
+        fitted.predict_topk(["a"], k=0)
+
+
+def hostile_changes(state):
+    """States that contradict themselves, by what is wrong with them."""
+    arrays, mixer = state.arrays, state.parts["mixer"]
+    other = {"layer.linear1.weight": np.zeros((3, 32), np.float32)}
+    settings = state.params["settings"]
+    vast = {**settings, "prototypes": {**settings["prototypes"], "feedforward": 10**9}}
+    yield "prototypes", replace(state, arrays={**arrays, "prototypes": arrays["prototypes"][:-1]})
+    yield "finite", replace(state, arrays={**arrays, "prototypes": np.full_like(arrays["prototypes"], np.nan)})
+    yield "narrow", replace(state, arrays={**arrays, "prototypes": np.ascontiguousarray(arrays["prototypes"][:, :8])})
+    yield "centres", replace(state, arrays={**arrays, "centres": arrays["centres"][:-1]})
+    yield "encoder", replace(state, parts={"mixer": mixer})
+    yield "mixer", replace(state, parts={"encoder": state.parts["encoder"]})
+    yield "shape", replace(state, parts={**state.parts, "mixer": replace(mixer, arrays={**mixer.arrays, **other})})
+    yield "vast", replace(state, params={"settings": vast})
+    yield "unknown", replace(state, params={"settings": {"nothing": 1}})
+    yield "words", replace(state, parts={**state.parts, "encoder": replace(state.parts["encoder"], kind="pickle")})
+    wide = replace(state.parts["encoder"], fitted={"dim": 10**12, "words": 8192})
+    yield "wide", replace(state, parts={**state.parts, "encoder": wide})
+
+
+def test_hostile_files_are_refused(fitted, tmp_path):
+    for name, state in hostile_changes(fitted.state()):
+        store.write(tmp_path / name, state)
+        with pytest.raises(ModelError) as e:
+            lw.load(tmp_path / name)
+        assert "\n" not in str(e.value), name
+
+
+def test_labelwood_and_its_command_line_do_not_import_torch():
+    code = (
+        "import sys, labelwood as lw, labelwood.cli; lw.PrimeClassifier; lw.prime.PrimeSettings();"
+        "assert not {'torch', 'transformers', 'tokenizers'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

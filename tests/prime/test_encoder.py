@@ -1,0 +1,133 @@
+"""Checkpoints are read as data: safetensors and a tokenizer's file, no code and no pickles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests.prime.samples import write_checkpoint
+
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
+from labelwood.prime.encoder import encoder_from_state, load_encoder
+from labelwood.prime.network import embedded
+from labelwood.prime.settings import EncoderSettings
+from labelwood.prime.tokens import Tokens
+
+TEXTS = ["q1 word2", "word3", "q4 word5 word6 label7 q1 q2 q3 q4 q5 q6 q7"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("bert"))
+
+
+def vectors(encoder, texts=TEXTS, max_tokens=16):
+    return embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=max_tokens), device="cpu")
+
+
+def test_a_checkpoint_is_pooled_over_real_tokens_alone(checkpoint):
+    encoder = load_encoder(EncoderSettings(checkpoint=checkpoint))
+    assert encoder.dim == 8
+    together = vectors(encoder)
+    for text, vector in zip(TEXTS, together, strict=True):
+        ids = torch.tensor(encoder.tokenizer.encode([text], 16))
+        with torch.no_grad():
+            alone = encoder.model(input_ids=ids).last_hidden_state.mean(dim=1)[0]
+        assert torch.allclose(vector, alone, atol=1e-5)
+
+
+def test_tokens_have_marks_and_are_cut(checkpoint):
+    tokenizer = load_encoder(EncoderSettings(checkpoint=checkpoint)).tokenizer
+    assert tokenizer.encode(["q0 q1 nothing"], 16) == [[2, 4, 5, 1, 3]]
+    assert tokenizer.encode(["q0 q1 nothing"], 4) == [[2, 4, 5, 3]]
+
+
+def test_pooling_by_the_first_token_differs(checkpoint):
+    means, firsts = (vectors(load_encoder(EncoderSettings(checkpoint=checkpoint, pooling=p))) for p in ("mean", "cls"))
+    assert not torch.allclose(means, firsts, atol=1e-3)
+
+
+def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path):
+    folder = tmp_path / "sentence"
+    write_checkpoint(folder / "0_Transformer")
+    kinds = [("0_Transformer", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+
+    def list_modules(kinds):
+        modules = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds]
+        (folder / "modules.json").write_text(json.dumps(modules))
+
+    list_modules(kinds)
+    assert load_encoder(EncoderSettings(checkpoint=str(folder))).dim == 8
+    list_modules([*kinds, ("3_Dense", "Dense")])
+    with pytest.raises(LabelwoodError, match="a module Dense"):
+        load_encoder(EncoderSettings(checkpoint=str(folder)))
+
+
+def test_an_encoder_and_its_state_give_the_same_vectors(checkpoint):
+    for settings in (EncoderSettings(checkpoint=checkpoint), EncoderSettings(checkpoint="tiny:8")):
+        encoder = load_encoder(settings)
+        assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
+
+
+def test_weights_that_are_not_safetensors_are_refused(checkpoint, tmp_path):
+    write_checkpoint(tmp_path)
+    (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(LabelwoodError, match="cannot be loaded") as e:
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
+    assert "\n" not in str(e.value)
+
+
+def test_code_that_comes_with_a_checkpoint_is_not_run(checkpoint, tmp_path):
+    write_checkpoint(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": "unheard-of"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "evil.py").write_text("raise SystemExit('this ran')")
+    with pytest.raises(LabelwoodError, match="cannot be loaded"):
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
+
+
+@pytest.mark.parametrize("name", ["no/such/folder/here", "tiny:x", "tiny:0"])
+def test_an_encoder_that_is_not_there_is_one_clear_sentence(name, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(LabelwoodError) as e:
+        load_encoder(EncoderSettings(checkpoint=name))
+    assert name in str(e.value)
+    assert "\n" not in str(e.value)
+    assert isinstance(e.value, ParameterError) == name.startswith("tiny")
+
+
+def hostile(state, **changes):
+    """The state with another configuration, or with another array."""
+    config = {**state.fitted["config"], **changes.pop("config", {})}
+    arrays = {**state.arrays, **changes.pop("arrays", {})}
+    return replace(state, fitted={**state.fitted, "config": config, **changes}, arrays=arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": {"num_hidden_layers": 10**9}},
+        {"config": {"hidden_size": 10**9}},
+        {"config": {"hidden_size": 4096}},
+        {"config": {"hidden_size": "8"}},
+        {"config": {"model_type": "unheard-of"}},
+        {"config": {"model_type": None}},
+        {"config": {"auto_map": {"AutoModel": "evil.Model"}}},
+        {"config": {"vocab_size": 3}},
+        {"arrays": {"embeddings.word_embeddings.weight": np.full((184, 8), np.nan, np.float32)}},
+        {"arrays": {"embeddings.word_embeddings.weight": np.zeros((184, 9), np.float32)}},
+        {"arrays": {"more": np.zeros(1, np.float32)}},
+        {"arrays": {"tokenizer.json": np.frombuffer(b"{}", np.uint8)}},
+        {"arrays": {"tokenizer.json": np.zeros(3, np.float32)}},
+        {"pad_id": "0"},
+        {"pooling": "max"},
+    ],
+)
+def test_a_hostile_state_is_refused(checkpoint, changes):
+    with pytest.raises(ModelError) as e:
+        encoder_from_state(hostile(load_encoder(EncoderSettings(checkpoint=checkpoint)).state(), **changes))
+    assert "\n" not in str(e.value)

@@ -1,0 +1,45 @@
+"""The index is exact, keeps limits, and torch finds what native code finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelwood.base import Limits
+from labelwood.errors import LabelwoodError
+from labelwood.prime import index as module
+from labelwood.prime.index import PrototypeIndex
+
+
+def vectors(n, dim=6, seed=0):
+    found = np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+@pytest.mark.parametrize("chunk", [1 << 26, 64])
+def test_the_best_labels_are_found_within_limits(device, chunk, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    queries, labels = vectors(9), vectors(30, seed=1)
+    index = PrototypeIndex(labels, device=device)
+    for limits in (Limits.of(30), Limits.of(30, exclude=[3, 4, 5]), Limits.of(30, include=[1, 7], min_score=0.1)):
+        products = queries @ labels.T
+        if len(limits.allowed):
+            products[:, limits.allowed == 0] = -np.inf
+        products[products < limits.min_score] = -np.inf
+        best = np.argsort(-products, axis=1, kind="stable")[:, :4]
+        expected = np.where(np.isneginf(np.take_along_axis(products, best, 1)), -1, best)
+        top = index.topk(queries, 4, limits)
+        assert np.array_equal(top.ids, expected)
+        assert np.allclose(top.scores, np.take_along_axis(products, best, 1), atol=1e-6)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_equal_labels_come_in_the_order_of_their_ids(device):
+    labels = np.full((10, 4), 0.5, np.float32)
+    assert PrototypeIndex(labels, device=device).topk(labels[:2], 10).ids.tolist() == [list(range(10))] * 2
+
+
+def test_queries_of_another_encoder_are_refused():
+    with pytest.raises(LabelwoodError, match="prototypes have 6 numbers"):
+        PrototypeIndex(vectors(3)).topk(np.zeros((1, 5), np.float32), 1)

@@ -1,0 +1,131 @@
+"""Every epoch sees every query once, clusters make harder negatives, and the ground truth of a batch is complete."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwood.inputs import from_dense
+from labelwood.prime.mining import mined
+from labelwood.prime.samplers import BatchSampler, Positives, QueryOrder
+from labelwood.prime.settings import BatchSettings
+
+
+def blobs(n_blobs=16, size=32, dim=8, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n_blobs, dim)) * 3
+    rows = np.repeat(centres, size, axis=0) + rng.normal(size=(n_blobs * size, dim))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def random_labels(n_rows=40, n_labels=25, seed=0):
+    Y = np.random.default_rng(seed).random((n_rows, n_labels)) < 0.15
+    Y[np.arange(n_rows), np.arange(n_rows) % n_labels] = True
+    return Y.astype(np.float32)
+
+
+@given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 3))
+def test_every_epoch_is_a_permutation(n_queries, cluster_size, epoch):
+    settings = BatchSettings(cluster_size=cluster_size, random_epochs=0, double_at=())
+    order = QueryOrder(n_queries, settings, seed=1)
+    order.refresh(epoch, np.random.default_rng(0).normal(size=(n_queries, 3)).astype(np.float32))
+    assert sorted(order.of_epoch(epoch).tolist()) == list(range(n_queries))
+
+
+def test_orders_differ_from_epoch_to_epoch_and_agree_for_the_same_seed():
+    a, b = (QueryOrder(50, BatchSettings(), seed=3) for _ in range(2))
+    assert a.of_epoch(2).tolist() == b.of_epoch(2).tolist()
+    assert a.of_epoch(2).tolist() != a.of_epoch(3).tolist()
+
+
+def test_clusters_stay_together_and_come_in_another_order_each_epoch():
+    rows = blobs()
+    order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
+    order.refresh(0, rows)
+    clusters = [frozenset(order.of_epoch(0)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
+    again = [frozenset(order.of_epoch(1)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
+    assert set(clusters) == set(again)
+    assert clusters != again
+
+
+def test_clusters_raise_the_similarity_of_negatives_in_a_batch():
+    rows = blobs()
+
+    def mean_similarity(order):
+        found = []
+        for at in range(0, len(rows), 64):
+            some = rows[order[at : at + 64]]
+            products = some @ some.T
+            found.append((products.sum() - len(some)) / (len(some) * (len(some) - 1)))
+        return np.mean(found)
+
+    order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
+    at_random = mean_similarity(order.of_epoch(0))
+    order.refresh(0, rows)
+    assert mean_similarity(order.of_epoch(0)) > at_random + 0.2
+
+
+def test_clusters_are_refreshed_on_time_and_grow():
+    settings = BatchSettings(random_epochs=10, refresh_every=5, cluster_size=4, double_at=(10, 20))
+    order = QueryOrder(10, settings, seed=0)
+    assert [epoch for epoch in range(31) if order.is_due(epoch)] == [10, 15, 20, 25, 30]
+    assert [settings.cluster_size_at(epoch) for epoch in (0, 9, 10, 19, 20, 99)] == [4, 4, 8, 8, 16, 16]
+    assert not QueryOrder(10, BatchSettings(sampler="random"), seed=0).is_due(10)
+
+
+def test_positives_are_drawn_in_proportion_to_their_weights():
+    draw = Positives(from_dense(np.float32([[1, 1, 1]])), np.array([1.0, 2.0, 5.0]), per_query=1)
+    drawn = draw(np.zeros(20000, np.int64), np.random.default_rng(0)).ravel()
+    assert np.allclose(np.bincount(drawn) / len(drawn), [1 / 8, 2 / 8, 5 / 8], atol=0.02)
+
+
+def test_several_positives_of_a_query_differ_where_it_has_so_many():
+    Y = random_labels()
+    drawn = Positives(from_dense(Y), np.ones(Y.shape[1]), per_query=3)(np.arange(len(Y)), np.random.default_rng(0))
+    for row, labels in zip(Y, drawn, strict=True):
+        assert (row[labels] == 1).all()
+        assert len(set(labels)) == min(3, int(row.sum()))
+
+
+@pytest.mark.parametrize("columns", ["sampled", "distinct", "all"])
+@pytest.mark.parametrize("hard", [0, 2])
+def test_a_batch_knows_every_true_pair_of_its_columns(columns, hard):
+    Y = random_labels()
+    settings = BatchSettings(positives=2, columns=columns, hard_negatives=hard)
+    sampler = BatchSampler(from_dense(Y), settings, seed=0)
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(Y.shape[1], 4)).astype(np.float32)
+    sampler.hard = mined(rng.normal(size=(len(Y), 4)).astype(np.float32), vectors, from_dense(Y), n_kept=4)
+    queries = np.array([5, 0, 17, 39])
+    batch = sampler.batch(queries, epoch=1, step=2)
+    truth = np.zeros((4, len(batch.labels)))
+    truth[batch.true_rows, batch.true_columns] = 1
+    assert np.array_equal(truth, Y[queries][:, batch.labels])
+    assert np.array_equal(batch.labels[batch.positives], batch.sampled)
+    assert (np.take_along_axis(truth, batch.positives, 1) == 1).all()
+    for column, owner in enumerate(batch.owners):
+        assert truth[owner, column] == 1
+    assert len(batch.owners) == {"sampled": 8, "distinct": len(set(batch.sampled.ravel())), "all": 0}[columns]
+
+
+def test_rare_labels_are_drawn_more_often_with_propensities():
+    Y = np.zeros((500, 2), np.float32)
+    Y[:, 0] = 1
+    Y[:5, 1] = 1
+    shares = []
+    for weights in ("uniform", "propensity"):
+        sampler = BatchSampler(from_dense(Y), BatchSettings(positives=1, positive_weights=weights), seed=0)
+        batches = [sampler.batch(np.arange(5), epoch=0, step=step) for step in range(400)]
+        shares.append(np.mean([batch.sampled for batch in batches]))
+    assert shares[0] == pytest.approx(0.5, abs=0.05)
+    assert shares[1] > 0.65
+
+
+def test_mined_labels_are_near_and_never_true():
+    Y, rng = random_labels(), np.random.default_rng(0)
+    queries, labels = rng.normal(size=(40, 4)).astype(np.float32), rng.normal(size=(25, 4)).astype(np.float32)
+    found = mined(queries, labels, from_dense(Y), n_kept=3).labels
+    products = np.where(Y > 0, -np.inf, queries @ labels.T)
+    assert np.array_equal(found, np.argsort(-products, axis=1, kind="stable")[:, :3])

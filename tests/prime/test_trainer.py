@@ -1,0 +1,244 @@
+"""Training learns, can be killed at any step without a trace in the weights, and large batches need no more memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoint
+
+from labelwood import store
+from labelwood.errors import LabelwoodError, ModelError
+from labelwood.inputs import as_labels
+from labelwood.prime.encoder import load_encoder
+from labelwood.prime.settings import as_settings
+from labelwood.prime.tokens import Tokens
+from labelwood.prime.trainer import Pairs, Trainer
+
+
+def pairs_for(encoder, **sizes):
+    texts, Y, label_texts = texts_and_labels(**sizes)
+    tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
+    return Pairs(*tokens, as_labels(Y, len(texts)))
+
+
+def make(settings=QUICK, kind=Trainer, **options):
+    torch.manual_seed(0)
+    settings = as_settings(settings)
+    encoder = load_encoder(settings.encoder)
+    return kind(encoder, pairs_for(encoder), settings, **options)
+
+
+def weights(trainer):
+    return {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+class KilledError(Exception):
+    """What a kill looks like from inside."""
+
+
+class Mortal(Trainer):
+    """Dies after some steps."""
+
+    lives = 5
+
+    def _update(self):
+        super()._update()
+        if self.course.step == self.lives:
+            raise KilledError
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.mark.parametrize("lives", [1, 3, 7, 9])
+def test_training_that_was_killed_goes_on_to_exactly_the_same_weights(tmp_path, lives):
+    settings = changed(training={"checkpoint_every": 1}, batches={"hard_negatives": 1})
+    straight = make(settings)
+    straight.train()
+    Mortal.lives = lives
+    with pytest.raises(KilledError):
+        make(settings, Mortal, checkpoints=tmp_path / "c").train()
+    torch.rand(3)
+    resumed = make(settings, checkpoints=tmp_path / "c")
+    assert resumed.course.step == lives
+    resumed.train()
+    assert same(weights(straight), weights(resumed))
+
+
+def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):
+    settings = changed(training={"checkpoint_every": 4, "accumulate": 2, "epochs": 6, "held_out": 0.1})
+    straight = make(settings)
+    straight.train()
+    Mortal.lives = 7
+    with pytest.raises(KilledError):
+        make(settings, Mortal, checkpoints=tmp_path / "c").train()
+    resumed = make(settings, checkpoints=tmp_path / "c")
+    assert resumed.course.step == 4
+    resumed.train()
+    assert same(weights(straight), weights(resumed))
+
+
+def test_dropout_of_a_transformer_goes_on_too(tmp_path, checkpoint):
+    settings = changed(encoder={"checkpoint": checkpoint}, training={"checkpoint_every": 1, "epochs": 2})
+    straight = make(settings)
+    straight.train()
+    Mortal.lives = 2
+    with pytest.raises(KilledError):
+        make(settings, Mortal, checkpoints=tmp_path / "c").train()
+    resumed = make(settings, checkpoints=tmp_path / "c")
+    resumed.train()
+    assert same(weights(straight), weights(resumed))
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
+    make(changed(training={"checkpoint_every": 1, "epochs": 1}), checkpoints=tmp_path / "c").train()
+    with pytest.raises(ModelError, match="not a checkpoint of these texts, labels and settings"):
+        make(changed(loss={"margin_min": 0.2}), checkpoints=tmp_path / "c")
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    settings = changed(training={"checkpoint_every": 1, "epochs": 1})
+    make(settings, checkpoints=tmp_path / "c").train()
+    state = store.read(tmp_path / "c")
+    network = state.parts["network"]
+    arrays = {**network.arrays, "free.bank": np.zeros((1, 32), np.float32)}
+    store.write(tmp_path / "c", replace(state, parts={**state.parts, "network": replace(network, arrays=arrays)}))
+    with pytest.raises(ModelError, match=r"free\.bank"):
+        make(settings, checkpoints=tmp_path / "c")
+
+
+def gradients(settings):
+    trainer = make(settings)
+    batch = trainer.sampler.batch(trainer.order.of_epoch(0)[:32], epoch=0, step=0)
+    trainer.network.train()
+    parts = trainer._learn(batch)
+    found = {name: p.grad for name, p in trainer.network.named_parameters() if p.grad is not None}
+    return parts, found
+
+
+@pytest.mark.parametrize("chunk_size", [1, 7, 64])
+@pytest.mark.parametrize("positives", [1, 2])
+def test_gradient_caching_gives_the_gradient_of_the_whole_batch(chunk_size, positives):
+    plain = gradients(changed(batches={"positives": positives}))
+    cached = gradients(changed(batches={"positives": positives}, training={"chunk_size": chunk_size}))
+    assert plain[1].keys() == cached[1].keys()
+    assert "encoder.words.weight" in plain[1]
+    for name, gradient in plain[1].items():
+        assert torch.allclose(gradient, cached[1][name], atol=1e-6), name
+    for name, part in plain[0].items():
+        assert part.item() == pytest.approx(cached[0][name].item(), rel=1e-5)
+
+
+def test_gradient_caching_repeats_the_dropout_of_a_transformer(checkpoint):
+    """The encoder's second pass must be its first: else the loss's gradient is applied to other vectors."""
+    trainer = make(changed(encoder={"checkpoint": checkpoint}))
+    trainer.network.train()
+    which = np.arange(20)
+    torch.manual_seed(1)
+    cached = trainer._cached(trainer._queries, which, 6)
+    (cached.vectors**2).sum().backward()
+    cached.backward()
+    found = [p.grad.clone() for p in trainer.network.encoder.parameters() if p.grad is not None]
+    trainer.network.zero_grad()
+    torch.manual_seed(1)
+    chunks = list(trainer.pairs.queries.by_length(which, 6))
+    sum((trainer._vectors(trainer._queries, which[chunk]) ** 2).sum() for chunk in chunks).backward()
+    expected = [p.grad for p in trainer.network.encoder.parameters() if p.grad is not None]
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
+
+
+def test_accumulated_batches_make_one_step_of_their_mean():
+    trainer = make(changed(training={"accumulate": 3, "epochs": 1}))
+    trainer.train()
+    assert trainer.course.step == 1
+    assert trainer.n_batches == 3
+
+
+def test_weights_that_should_not_decay_do_not():
+    trainer = make()
+    decays = {}
+    groups = trainer.optimiser._adam.param_groups
+    by_id = {id(p): name for name, p in trainer.network.named_parameters()}
+    for group in groups:
+        decays |= {by_id[id(p)]: group["weight_decay"] for p in group["params"]}
+    assert decays.keys() == dict(trainer.network.named_parameters()).keys()
+    for name, decay in decays.items():
+        plain = name.endswith(("bias", "bank")) or ".norm" in name
+        assert decay == (0.0 if plain else 0.01), name
+    assert all(group["eps"] == 1e-6 for group in groups)
+
+
+def test_every_epoch_is_recorded_with_its_throughput():
+    trainer = make()
+    trainer.train()
+    assert [line["epoch"] for line in trainer.history] == [1, 2, 3, 4]
+    assert all(line["queries_per_second"] > 0 for line in trainer.history)
+    assert {"query_to_prototype", "query_to_label", "label_to_query", "regulariser"} <= trainer.history[0].keys()
+    assert trainer.done == trainer.total == 12
+
+
+def test_training_ends_when_held_out_precision_no_longer_rises_and_keeps_the_best():
+    settings = changed(training={"epochs": 50, "patience": 2, "learning_rate": 0.02})
+    torch.manual_seed(0)
+    encoder = load_encoder(as_settings(settings).encoder)
+    rows = pairs_for(encoder)
+    trainer = Trainer(encoder, rows, as_settings(settings), held_out=pairs_for(encoder, seed=1))
+    trainer.train()
+    measured = [line["P@1"] for line in trainer.history]
+    assert len(measured) < 50
+    assert max(measured) == measured[-3] == trainer.course.best
+    assert trainer.precision_at_1(trainer.held_out) == pytest.approx(max(measured))
+
+
+def test_training_that_runs_away_is_one_clear_sentence():
+    with pytest.raises(LabelwoodError, match="ran away: give a smaller one"):
+        make(changed(training={"learning_rate": 1e38, "epochs": 30, "weight_decay": 1.0})).train()
+
+
+@pytest.mark.parametrize("name", ["dpr", "ance", "ngame", "dexa", "dexml", "prime", "prime_lite"])
+def test_every_member_of_the_lineage_trains(name):
+    from tests.prime.test_settings import CONFIGS, load_settings
+
+    small = {
+        "encoder": {"checkpoint": "tiny:16"},
+        "prototypes": {"free_vectors": 8, "feedforward": 16},
+        "batches": {"size": 32, "random_epochs": 1, "refresh_every": 1},
+        "training": {"epochs": 8, "learning_rate": 0.02, "warm_up": 1.0},
+    }
+    trainer = make(load_settings(CONFIGS / f"{name}.toml").with_changes(small))
+    trainer.train()
+    totals = [sum(v for k, v in line.items() if "_to_" in k) for line in trainer.history]
+    assert totals[-1] < 0.7 * totals[0]
+
+
+def test_a_tiny_encoder_learns_a_thousand_pairs():
+    n = 1024
+    rng = np.random.default_rng(0)
+    texts = [f"query{i} noise{rng.integers(20)}" for i in range(n)]
+    label_texts = [f"label{i} hum{rng.integers(20)}" for i in range(n)]
+    settings = as_settings(
+        {
+            "encoder": {"checkpoint": "tiny:64", "max_tokens": 8},
+            "prototypes": {"free_vectors": 256, "feedforward": 128},
+            "batches": {"size": 256, "random_epochs": 5, "cluster_size": 16, "double_at": [], "positives": 1},
+            "training": {"epochs": 30, "learning_rate": 0.02, "warm_up": 10.0},
+        }
+    )
+    torch.manual_seed(0)
+    encoder = load_encoder(settings.encoder)
+    tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
+    rows = Pairs(*tokens, as_labels(np.eye(n), n))
+    trainer = Trainer(encoder, rows, settings)
+    before = trainer.precision_at_1(rows)
+    trainer.train()
+    assert before < 50, "centroids alone know something"
+    assert trainer.precision_at_1(rows) > 98
