@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from common.rows import Rows
 
 import labelwood as lw
 from labelwood.labels import LabelIndex
@@ -21,22 +20,6 @@ NAMES = {
     "fashion_mnist": "Fashion-MNIST",
     MADE: "made data",
 }
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Features and labels of training and test rows. Of images the labels are numbers, else rows × labels."""
-
-    X_train: Any
-    Y_train: Any
-    X_test: Any
-    Y_test: Any
-
-    def held_out(self, every: int) -> Rows:
-        """The training rows again: every so-manieth of a random order to judge by, the others to learn from."""
-        judged = np.random.default_rng(0).permutation(self.X_train.shape[0]) % every == 0
-        X, Y = self.X_train, self.Y_train
-        return Rows(X[~judged], Y[~judged], X[judged], Y[judged])
 
 
 @cache

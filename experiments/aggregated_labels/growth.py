@@ -10,7 +10,7 @@ from typing import Any
 import datasets
 import numpy as np
 from common.kept import Kept
-from datasets import Rows
+from common.rows import Rows
 from rivals import environments, prepared
 from rivals.contenders import RIVALS
 from rivals.stages import Course

@@ -14,7 +14,7 @@ from typing import Any
 
 import datasets
 from common.kept import Kept
-from datasets import Rows
+from common.rows import Rows
 
 import labelwood as lw
 from labelwood.metrics import evaluate

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from common.kept import Kept
-from datasets import Rows
+from common.rows import Rows
 from learner import LEARNER, precision
 from scipy import sparse
 from trials import Trials, agreement

@@ -12,7 +12,7 @@ from typing import Any
 import datasets
 import numpy as np
 from common.kept import Kept
-from datasets import Rows
+from common.rows import Rows
 from scipy import sparse
 
 import labelwood as lw

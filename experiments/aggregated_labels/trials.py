@@ -10,7 +10,7 @@ from typing import Any
 
 import datasets
 from common.kept import Kept
-from datasets import Rows
+from common.rows import Rows
 from groupings import named
 from learner import LEARNER, precision
 from scipy import sparse

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import labelwood as lw
 from labelwood.labels import LabelIndex
 from labelwood.models.text import features_as_learned, features_to_learn_from, labels_to_learn_from
@@ -13,7 +15,10 @@ from labelwood.models.text import features_as_learned, features_to_learn_from, l
 
 @dataclass(frozen=True)
 class Rows:
-    """Features and labels of training and test rows; `filters` are pairs (test row, label) that do not count."""
+    """Features and labels of training and test rows; `filters` are pairs (test row, label) that do not count.
+
+    Of images the labels are numbers, else rows × labels.
+    """
 
     X_train: Any
     Y_train: Any
@@ -24,6 +29,12 @@ class Rows:
     def with_labels(self, Y_train: Any, Y_test: Any) -> Rows:
         """The same rows with other labels."""
         return replace(self, Y_train=Y_train, Y_test=Y_test, filters=None)
+
+    def held_out(self, every: int) -> Rows:
+        """The training rows again: every so-manieth of a random order to judge by, the others to learn from."""
+        judged = np.random.default_rng(0).permutation(self.X_train.shape[0]) % every == 0
+        X, Y = self.X_train, self.Y_train
+        return Rows(X[~judged], Y[~judged], X[judged], Y[judged])
 
 
 def read(folder: Path, *, n_rows: int | None = None, columns: lw.Columns | None = None) -> Rows:

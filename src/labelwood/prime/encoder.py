@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ _LARGEST = 10_000_000  # any size in the configuration of an encoder that anybod
 _HARMLESS_MODULES = {"Transformer", "Pooling", "Normalize"}  # of a sentence-transformers folder
 
 
-class Encoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
+class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
     """Turns batches of tokens into vectors u, one a text and not of unit length; `unit` scales them.
 
     Example:
@@ -37,9 +38,9 @@ class Encoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
     dim: int
     tokenizer: Tokenizer
 
+    @abstractmethod
     def state(self) -> State:
         """Everything the store needs."""
-        raise NotImplementedError
 
 
 class TinyEncoder(Encoder):
