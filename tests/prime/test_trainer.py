@@ -13,6 +13,7 @@ from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import as_labels
 from labelwood.prime.encoder import load_encoder
+from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.settings import as_settings
 from labelwood.prime.tokens import Tokens
 from labelwood.prime.trainer import Pairs, Trainer
@@ -144,14 +145,14 @@ def test_gradient_caching_repeats_the_dropout_of_a_transformer(checkpoint):
     trainer.network.train()
     which = np.arange(20)
     torch.manual_seed(1)
-    cached = trainer._cached(trainer._queries, which, 6)
+    chunks = trainer._embed.feeder.by_length(which, 6)
+    cached = CachedEmbeddings(lambda places: trainer._embed(which[places]), chunks, "cpu")
     (cached.vectors**2).sum().backward()
     cached.backward()
     found = [p.grad.clone() for p in trainer.network.encoder.parameters() if p.grad is not None]
     trainer.network.zero_grad()
     torch.manual_seed(1)
-    chunks = list(trainer.pairs.queries.by_length(which, 6))
-    sum((trainer._vectors(trainer._queries, which[chunk]) ** 2).sum() for chunk in chunks).backward()
+    sum((trainer._embed(which[chunk]) ** 2).sum() for chunk in chunks).backward()
     expected = [p.grad for p in trainer.network.encoder.parameters() if p.grad is not None]
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
 

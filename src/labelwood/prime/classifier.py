@@ -135,8 +135,9 @@ class PrimeClassifier(Params):
 
     def _keep(self, trainer: Trainer) -> None:
         """Takes what is needed to answer and to add labels; the tables of training go."""
+        from labelwood.prime.embedding import embedded
         from labelwood.prime.encoder import unit
-        from labelwood.prime.network import all_prototypes, embedded
+        from labelwood.prime.network import all_prototypes
 
         network = trainer.network
         texts = embedded(network.encoder, trainer.pairs.labels, device=trainer.device)
@@ -216,7 +217,7 @@ class PrimeClassifier(Params):
         return list(range(first, self.n_labels_))
 
     def _vectors(self, texts: Any, device: Any, name: str) -> Any:
-        from labelwood.prime.network import embedded
+        from labelwood.prime.embedding import embedded
         from labelwood.prime.tokens import Tokens
 
         self.check_fitted()

@@ -14,8 +14,8 @@ class Relations(NamedTuple):
     """What is true of a batch, on the device.
 
     Example:
-        >>> relations = Relations.of((2, 3), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
-        >>> relations.truth.int().tolist()
+        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
+        >>> Relations.of((2, 3), *indices).truth.int().tolist()
         [[1, 0, 0], [0, 1, 0]]
     """
 
@@ -24,24 +24,11 @@ class Relations(NamedTuple):
     owners: Any  # for each of the first columns, a query that has it
 
     @classmethod
-    def of(
-        cls,
-        shape: tuple[int, int],
-        true_rows: Any,
-        true_columns: Any,
-        *,
-        positives: Any,
-        owners: Any,
-        device: Any = "cpu",
-    ) -> Relations:
-        """From pairs of queries and columns that belong together; only these travel to the device."""
-
-        def moved(values: Any) -> Any:
-            return torch.as_tensor(values, dtype=torch.int64).to(device, non_blocking=True)
-
-        truth = torch.zeros(shape, dtype=torch.bool, device=device)
-        truth[moved(true_rows), moved(true_columns)] = True
-        return cls(truth, moved(positives), moved(owners))
+    def of(cls, shape: tuple[int, int], true_rows: Any, true_columns: Any, positives: Any, owners: Any) -> Relations:
+        """From pairs of queries and columns that belong together."""
+        truth = torch.zeros(shape, dtype=torch.bool, device=true_rows.device)
+        truth[true_rows, true_columns] = True
+        return cls(truth, positives, owners)
 
 
 class Objective:
@@ -51,7 +38,8 @@ class Objective:
     are represented by their texts; returns the sum and its parts by name.
 
     Example:
-        >>> relations = Relations.of((2, 2), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
+        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
+        >>> relations = Relations.of((2, 2), *indices)
         >>> total, parts = Objective(PrimeSettings())(torch.eye(2), torch.eye(2), torch.eye(2), relations)
         >>> sorted(parts)
         ['label_to_query', 'query_to_label', 'query_to_prototype', 'regulariser']
