@@ -130,3 +130,18 @@ def test_mined_labels_are_near_and_never_true():
     found = mined(queries, labels, from_dense(Y), n_kept=3).labels
     products = np.where(Y > 0, -np.inf, queries @ labels.T)
     assert np.array_equal(found, np.argsort(-products, axis=1, kind="stable")[:, :3])
+
+
+@pytest.mark.parametrize("columns", ["sampled", "all"])
+def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
+    Y = np.eye(4, dtype=np.float32)
+    spared = Y.copy()
+    spared[0, 1] = spared[2, 3] = 1
+    sampler = BatchSampler(
+        from_dense(Y), BatchSettings(positives=1, columns=columns), seed=0, spared=from_dense(spared)
+    )
+    batch = sampler.batch(np.arange(4), epoch=0, step=0)
+    truth = np.zeros((4, 4))
+    truth[batch.true_rows, batch.true_columns] = 1
+    assert np.array_equal(truth, spared[:, batch.labels[batch.columns]])
+    assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]

@@ -22,7 +22,8 @@ from labelwood.prime.trainer import Pairs, Trainer
 def pairs_for(encoder, **sizes):
     texts, Y, label_texts = texts_and_labels(**sizes)
     tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
-    return Pairs(*tokens, as_labels(Y, len(texts)))
+    Y = as_labels(Y, len(texts))
+    return Pairs(*tokens, Y, Y)
 
 
 def make(settings=QUICK, kind=Trainer, **options):
@@ -237,9 +238,20 @@ def test_a_tiny_encoder_learns_a_thousand_pairs():
     torch.manual_seed(0)
     encoder = load_encoder(settings.encoder)
     tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
-    rows = Pairs(*tokens, as_labels(np.eye(n), n))
+    rows = Pairs(*tokens, *[as_labels(np.eye(n), n)] * 2)
     trainer = Trainer(encoder, rows, settings)
     before = trainer.precision_at_1(rows)
     trainer.train()
     assert before < 50, "centroids alone know something"
     assert trainer.precision_at_1(rows) > 98
+
+
+def test_held_out_rows_are_not_judged_by_what_is_neither_right_nor_wrong():
+    settings = as_settings(changed(prototypes={"kind": "text"}, objective={"query_to_prototype": 0.0}))
+    encoder = load_encoder(settings.encoder)
+    tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=8)
+    Y, everything = (as_labels(np.array(matrix), 2) for matrix in ([[0, 1], [1, 0]], [[1, 1], [1, 1]]))
+    rows = Pairs(tokens, tokens, Y, Y)
+    trainer = Trainer(encoder, rows, settings)
+    assert trainer.precision_at_1(rows) == 0, "every text is nearest to itself"
+    assert trainer.precision_at_1(replace(rows, spared=everything)) == 100

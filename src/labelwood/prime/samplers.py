@@ -123,12 +123,12 @@ class Batch(NamedTuple):
     columns: Ids  # places in `labels`
     positives: Ids  # queries × P, columns: the labels that were drawn
     owners: Ids  # for each column that was drawn a query that has it; such columns come first
-    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is one of its labels
+    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is no negative for it
     true_columns: Ids
 
 
 class BatchSampler:
-    """Makes batches of queries.
+    """Makes batches of queries, whose labels `Y` has; pairs in `spared`, by default `Y`, are never negatives.
 
     Example:
         >>> from labelwood.inputs import from_dense
@@ -137,8 +137,9 @@ class BatchSampler:
         [0, 2]
     """
 
-    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int) -> None:
+    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int, spared: Sparse | None = None) -> None:
         self.Y = Y
+        self.spared = Y if spared is None else spared
         self.settings = settings
         self.seed = seed
         self.hard = HardNegatives(np.empty((Y.n_rows, 0), np.int32))
@@ -154,7 +155,7 @@ class BatchSampler:
         of_pair = np.repeat(np.arange(len(queries)), self.settings.positives)
         if self.settings.columns == "all":
             every = np.arange(self.Y.n_cols)
-            return Batch(queries, every, every, drawn, np.empty(0, np.int64), *true_pairs(self.Y, queries, every))
+            return Batch(queries, every, every, drawn, np.empty(0, np.int64), *true_pairs(self.spared, queries, every))
         column_labels, owners = drawn.ravel(), of_pair
         positives = np.arange(drawn.size).reshape(drawn.shape)
         if self.settings.columns == "distinct":
@@ -164,7 +165,7 @@ class BatchSampler:
             rng = np.random.default_rng([self.seed, epoch, step, _HARD])
             column_labels = np.append(column_labels, self.hard.draw(queries, self.settings.hard_negatives, rng))
         labels, columns = np.unique(column_labels, return_inverse=True)
-        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.Y, queries, column_labels))
+        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, column_labels))
 
 
 def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats, Sparse
+from labelwood.metrics import evaluate, extra_candidates
 from labelwood.prime import checkpoint
 from labelwood.prime.embedding import Embedder, embedded
 from labelwood.prime.encoder import Encoder, unit
@@ -34,17 +35,21 @@ _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 class Pairs:
     """Queries, labels and which belong together; every query has a label.
 
+    `spared` has, besides those that belong together, the pairs that are no negatives either.
+
     Example:
         >>> from labelwood.inputs import from_dense
         >>> from labelwood.prime.tokenizer import WordHasher
         >>> tokens = Tokens.of(["a", "b"], WordHasher(100), max_tokens=4)
-        >>> len(Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))).queries)
+        >>> Y = from_dense(np.eye(2, dtype=np.float32))
+        >>> len(Pairs(tokens, tokens, Y, Y).queries)
         2
     """
 
     queries: Tokens
     labels: Tokens
     Y: Sparse
+    spared: Sparse
 
 
 @dataclass
@@ -75,7 +80,8 @@ class Trainer:
         >>> encoder = TinyEncoder(dim=8)
         >>> tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=4)
         >>> settings = PrimeSettings().with_changes({"training": {"epochs": 3}, "batches": {"size": 2}})
-        >>> trainer = Trainer(encoder, Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))), settings)
+        >>> Y = from_dense(np.eye(2, dtype=np.float32))
+        >>> trainer = Trainer(encoder, Pairs(tokens, tokens, Y, Y), settings)
         >>> trainer.train()
         >>> [line["epoch"] for line in trainer.history]
         [1, 2, 3]
@@ -103,7 +109,7 @@ class Trainer:
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
         self.order = QueryOrder(len(pairs.queries), b, seed=t.seed, n_threads=n_threads)
-        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed)
+        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, spared=pairs.spared)
         self.objective = Objective(settings)
         steps = t.epochs * -(-self.n_batches // t.accumulate)
         self.optimiser = Optimiser(self.network, t, total_steps=steps)
@@ -177,7 +183,7 @@ class Trainer:
             device = self.device if self.device.type == "cuda" else None
             n_kept = _KEPT_PER_HARD * b.hard_negatives
             self.sampler.hard = mined(
-                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.Y, n_kept=n_kept, device=device
+                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.spared, n_kept=n_kept, device=device
             )
 
     def _learn(self, batch: Batch) -> dict[str, Any]:
@@ -263,6 +269,7 @@ class Trainer:
         device = self.device if self.device.type == "cuda" else None
         index = PrototypeIndex(self.label_vectors(), device=device, n_threads=self.n_threads)
         queries = embedded(self.network.encoder, rows.queries, device=self.device, half=self._half())
-        best = index.topk(unit(queries).cpu().numpy(), 1).ids[:, 0]
-        right = [best[i] in rows.Y.indices[rows.Y.indptr[i] : rows.Y.indptr[i + 1]] for i in range(len(best))]
-        return 100 * float(np.mean(right))
+        neutral = (rows.spared.to_scipy() - rows.Y.to_scipy()).tocoo()
+        filters = np.stack(neutral.coords, axis=1)[neutral.data != 0]
+        top = index.topk(unit(queries).cpu().numpy(), 1 + extra_candidates(filters, len(rows.queries)))
+        return evaluate(top, rows.Y.to_scipy(), ks=(1,), metrics=("P",), filters=filters)["P@1"]
