@@ -10,7 +10,7 @@ import numpy as np
 
 import labelwood as lw
 from labelwood.labels import LabelIndex, inverse_propensities
-from labelwood.metrics import evaluate, extra_candidates
+from labelwood.metrics import evaluate, extra_candidates, per_bin
 
 NAMES = {"wordnet": "WordNet", "debian_deps": "Debian", "bookcrossing": "BookCrossing", "loc_lcsh": "loc_lcsh"}
 MAX_TOKENS = {"wordnet": 48, "debian_deps": 128, "bookcrossing": 32, "loc_lcsh": 64}
@@ -31,18 +31,21 @@ class Corpus:
         """What each label says."""
         return self.train.label_texts
 
+    def frequencies(self) -> Any:
+        """How many training rows have each label."""
+        return np.bincount(self.train.Y.indices, minlength=self.train.Y.shape[1])
+
     def inverse_propensities(self) -> Any:
         """By the training rows, as all figures use them."""
-        frequencies = np.bincount(self.train.Y.indices, minlength=self.train.Y.shape[1])
-        return inverse_propensities(frequencies, len(self.train))
+        return inverse_propensities(self.frequencies(), len(self.train))
 
     def n_answers(self) -> int:
         """How many labels to ask for, so that a hundred are left after the filter."""
         extra = 0 if self.test.filters is None else extra_candidates(self.test.filters, len(self.test))
         return max(KS) + extra
 
-    def figures(self, top: lw.TopK) -> dict[str, float]:
-        """What answers to the test texts are worth."""
+    def figures(self, top: lw.TopK) -> dict[str, Any]:
+        """What answers to the test texts are worth; also the share of frequent and of rare labels among five."""
         found = evaluate(
             top,
             self.test.Y,
@@ -51,7 +54,8 @@ class Corpus:
             inv_propensity=self.inverse_propensities(),
             filters=self.test.filters,
         )
-        return {name: found[name] for name in FIGURES}
+        bins = per_bin(top, self.test.Y, self.frequencies(), 5, filters=self.test.filters)
+        return {**{name: found[name] for name in FIGURES}, "found": {each.name: each.found for each in bins}}
 
 
 def corpus(name: str, data: Path, n_rows: int | None = None) -> Corpus:

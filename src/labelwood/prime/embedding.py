@@ -23,6 +23,7 @@ class Embedder:
         device: Where to compute.
         half: The type to compute in, or None for single precision.
         compiled: Whether to compile the encoder for training.
+        pack: Whether to pack texts where that is possible.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
@@ -33,13 +34,20 @@ class Embedder:
     """
 
     def __init__(
-        self, encoder: Any, tables: tuple[Tokens, ...], *, device: Any, half: Any = None, compiled: bool = False
+        self,
+        encoder: Any,
+        tables: tuple[Tokens, ...],
+        *,
+        device: Any,
+        half: Any = None,
+        compiled: bool = False,
+        pack: bool = True,
     ) -> None:
         self.encoder = encoder
         self.device = torch.device(device)
         self.half = half
         self.feeder = TokenFeeder(tables, self.device)
-        self.packs = can_pack(encoder, self.device, half)
+        self.packs = pack and can_pack(encoder, self.device, half)
         encode = encoder.packed if self.packs else encoder
         self._learning = torch.compile(encode, dynamic=True) if compiled else encode
         self._asked = encode
