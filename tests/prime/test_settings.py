@@ -31,8 +31,9 @@ def test_the_lineage_and_the_ablations_are_there():
     assert "table11_uniform_positives" in names
 
 
-def test_defaults_are_prime_s():
-    assert load_settings(CONFIGS / "prime.toml") == PrimeSettings()
+def test_defaults_are_prime_s_with_an_anchor():
+    assert load_settings(CONFIGS / "prime.toml").with_changes({"objective": {"anchor": 0.1}}) == PrimeSettings()
+    assert load_settings(CONFIGS / "anchored.toml") == PrimeSettings()
 
 
 def test_configurations_differ_from_each_other():

@@ -255,3 +255,40 @@ def test_held_out_rows_are_not_judged_by_what_is_neither_right_nor_wrong():
     trainer = Trainer(encoder, rows, settings)
     assert trainer.precision_at_1(rows) == 0, "every text is nearest to itself"
     assert trainer.precision_at_1(replace(rows, spared=everything)) == 100
+
+
+def hopeless(anchor):
+    """Every query has a label that says nothing about it: margins are met best where all vectors are the same."""
+    settings = as_settings(
+        changed(
+            objective={"anchor": anchor, "query_to_prototype": 0.0, "regulariser": 0.0},
+            prototypes={"kind": "text"},
+            batches={"size": 256, "positives": 1, "sampler": "random"},
+            training={"epochs": 40, "learning_rate": 0.1},
+        )
+    )
+    torch.manual_seed(0)
+    rng, encoder = np.random.default_rng(0), load_encoder(settings.encoder)
+    texts = [[f"{kind}{a} both" for a in rng.permutation(256)] for kind in ("a", "b")]
+    tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in texts]
+    Y = as_labels((rng.random((256, 256)) < 0.02) | np.eye(256, dtype=bool), 256)
+    return Trainer(encoder, Pairs(*tokens, Y, Y), settings)
+
+
+def test_an_anchor_keeps_vectors_apart():
+    found = []
+    for anchor in (0.0, 1.0):
+        trainer = hopeless(anchor)
+        trainer.train()
+        found.append(trainer.history[-1]["mean_cosine"])
+    assert found[1] < found[0] - 0.1
+
+
+def test_vectors_that_are_all_the_same_are_told():
+    trainer = make()
+    trainer.bank[:] = trainer.bank[0].clone()
+    assert trainer._first_mean_cosine < 0.9
+    trainer.settings = trainer.settings.with_changes({"training": {"epochs": 1, "learning_rate": 1e-9}})
+    trainer.n_batches = 0
+    with pytest.warns(UserWarning, match="nearly the same vector: raise objective.anchor"):
+        trainer.train()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from labelwood.prime.losses import make_loss, regulariser
+from labelwood.prime.losses import decoupled_softmax, make_loss, regulariser
 from labelwood.prime.settings import PrimeSettings
 
 
@@ -32,7 +32,11 @@ class Relations(NamedTuple):
 
 
 class Objective:
-    """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5).
+    """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5), and an anchor in each L.
+
+    A margin is met the sooner the less vectors differ. Where most positives trail the hardest negatives, as at the
+    beginning, or all the time where answers are many and few of them are known, all vectors are drawn to one point.
+    The anchor, a softmax, costs most just there.
 
     Called with unit vectors of queries, of the columns' texts and of their prototypes, which are None where labels
     are represented by their texts; returns the sum and its parts by name.
@@ -48,7 +52,15 @@ class Objective:
     def __init__(self, settings: PrimeSettings) -> None:
         self.weights = settings.objective
         self.n_negatives = settings.loss.negatives
-        self.loss = make_loss(settings.loss)
+        self._loss = make_loss(settings.loss)
+
+    def loss(self, similarities: Any, truth: Any, positives: Any) -> Any:
+        """Of one relation: what the settings name, and the anchor."""
+        total = self._loss(similarities, truth, positives)
+        if not self.weights.anchor:
+            return total
+        softmax = decoupled_softmax(similarities, truth, positives, temperature=self.weights.anchor_temperature)
+        return total + self.weights.anchor * softmax
 
     def __call__(self, queries: Any, texts: Any, prototypes: Any, relations: Relations) -> tuple[Any, dict[str, Any]]:
         """The number to minimise, and what it is made of."""

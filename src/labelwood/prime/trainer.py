@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
@@ -28,6 +29,7 @@ from labelwood.prime.settings import PrimeSettings
 from labelwood.prime.tokens import Tokens, on_device
 
 Ids = NDArray[np.int64]
+_COLLAPSED = 0.95  # mean cosine of two queries; about 0.1 is usual
 _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 
 
@@ -129,6 +131,7 @@ class Trainer:
         )
         vectors = unit(self._embed.all())
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
+        self._first_mean_cosine = mean_cosine(vectors[: len(self.pairs.queries)])
         self.bank, texts = vectors[: len(self.pairs.queries)], vectors[len(self.pairs.queries) :]
         network = DualEncoder.begin(
             encoder,
@@ -152,6 +155,9 @@ class Trainer:
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
         self.network.eval()
+        if self.history and self.history[-1]["mean_cosine"] > _COLLAPSED > self._first_mean_cosine:
+            message = "texts have nearly the same vector: raise objective.anchor or lower training.learning_rate"
+            warnings.warn(f"all {len(self.bank)} {message}", stacklevel=2)
 
     def _is_enough(self) -> bool:
         patience = self.settings.training.patience
@@ -245,6 +251,7 @@ class Trainer:
         if losses:  # none where training went on after the last batch
             line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
             self.note = f"{line['queries_per_second']:.0f} queries/s"
+        line["mean_cosine"] = mean_cosine(self.bank)
         if self.held_out is not None and self.course.epoch % self.settings.training.evaluate_every == 0:
             line["P@1"] = self.precision_at_1(self.held_out)
             self.note += f", P@1 {line['P@1']:.1f}"
@@ -273,3 +280,13 @@ class Trainer:
         filters = np.stack(neutral.coords, axis=1)[neutral.data != 0]
         top = index.topk(unit(queries).cpu().numpy(), 1 + extra_candidates(filters, len(rows.queries)))
         return evaluate(top, rows.Y.to_scipy(), ks=(1,), metrics=("P",), filters=filters)["P@1"]
+
+
+def mean_cosine(vectors: Any) -> float:
+    """The mean cosine of two of these vectors, which are of unit length.
+
+    Example:
+        >>> mean_cosine(torch.eye(4))
+        0.25
+    """
+    return float(vectors.mean(dim=0).square().sum())
