@@ -78,7 +78,7 @@ def test_two_processes_come_to_the_weights_of_one(folder, both, name):
         assert with_others.keys() == alone.keys()
         for key, array in alone.items():
             assert array.shape == with_others[key].shape, key
-            assert np.allclose(array, with_others[key], atol=1e-5), key
+            assert np.allclose(array, with_others[key], rtol=0, atol=1e-5), key
 
 
 def test_training_together_stops_early_where_one_process_does(folder, both):
@@ -104,7 +104,7 @@ def test_two_processes_that_were_killed_go_on_to_the_same_weights(both):
 def test_one_process_goes_on_from_the_checkpoint_of_two(folder, both):
     resumed = together.outcome(together.resumed(together.HANDED_OVER, folder / "handed over"))
     for key, array in together.outcome(together.trained(together.HANDED_OVER)).items():
-        assert np.allclose(array, resumed[key], atol=1e-5), key
+        assert np.allclose(array, resumed[key], rtol=0, atol=1e-5), key
 
 
 def test_only_the_main_process_shows_progress_and_saves(folder, both):

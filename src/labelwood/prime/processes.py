@@ -154,7 +154,7 @@ class _Gathered(torch.autograd.Function):  # type: ignore[misc]  # torch is not 
     def forward(ctx: Any, vectors: Any, rank: int, n: int) -> Any:
         ctx.rank, ctx.n = rank, n
         everything = vectors.new_empty((n * len(vectors), *vectors.shape[1:]))
-        distributed.all_gather_into_tensor(everything, vectors.detach().contiguous())
+        distributed.all_gather(list(everything.chunk(n)), vectors.detach().contiguous())
         return everything
 
     @staticmethod
