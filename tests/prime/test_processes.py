@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -41,26 +40,35 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(folder):
-    """What two processes found, and what they printed."""
-    # This is what `accelerate launch` calls for several GPUs; for several CPU processes it wants MPI.
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ACCELERATE_")}
-    environment |= {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    started = subprocess.Popen(
-        [*launch, str(ROOT / "tests/prime/together.py"), str(folder)],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    """What two processes found, and what each printed."""
+    # They meet at a port of ours, as those of `accelerate launch` meet at one of its own, so that it is surely free.
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    common = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port}
+    common |= {"TORCHELASTIC_USE_AGENT_STORE": True, "OMP_NUM_THREADS": 1, "HF_HUB_OFFLINE": 1, "PYTHONPATH": ROOT}
+    logs = [folder / f"process-{rank}.log" for rank in (0, 1)]
+    started = [_start(folder, log, {**common, "RANK": rank, "LOCAL_RANK": rank}) for rank, log in enumerate(logs)]
     try:
-        _, printed = started.communicate(timeout=SECONDS)
+        until = monotonic() + SECONDS
+        while any(p.poll() is None for p in started) and not any(p.poll() for p in started) and monotonic() < until:
+            sleep(0.1)
     finally:
-        with suppress(ProcessLookupError):  # where one hangs, all go
-            os.killpg(started.pid, signal.SIGKILL)
-    assert started.returncode == 0, printed
+        for process in started:  # where one failed or hangs, the other waits for it
+            process.kill()
+            process.wait()
+    printed = [log.read_text() for log in logs]
+    assert [process.returncode for process in started] == [0, 0], "\n".join(printed)
     return [dict(np.load(folder / f"process-{rank}.npz")) for rank in (0, 1)], printed
+
+
+def _start(folder, log, environment):
+    others = {name: value for name, value in os.environ.items() if not name.startswith("ACCELERATE_")}
+    with log.open("w") as file:
+        return subprocess.Popen(
+            [sys.executable, "-W", "error::FutureWarning", str(ROOT / "tests/prime/together.py"), str(folder)],
+            env=others | {name: str(value) for name, value in environment.items()},
+            stdout=file,
+            stderr=file,
+        )
 
 
 def part(found, name):
@@ -73,12 +81,13 @@ NAMES = list(together.cases(Path()))
 @pytest.mark.parametrize("name", NAMES)
 def test_two_processes_come_to_the_weights_of_one(folder, both, name):
     alone = together.outcome(together.trained(together.cases(folder)[name]))
+    rounding = 1e-3 if name.startswith("half") else 1e-5
     for found in both[0]:
         with_others = part(found, name)
         assert with_others.keys() == alone.keys()
         for key, array in alone.items():
             assert array.shape == with_others[key].shape, key
-            assert np.allclose(array, with_others[key], rtol=0, atol=1e-5), key
+            assert np.allclose(array, with_others[key], rtol=0, atol=rounding), key
 
 
 def test_training_together_stops_early_where_one_process_does(folder, both):
@@ -109,7 +118,7 @@ def test_one_process_goes_on_from_the_checkpoint_of_two(folder, both):
 
 def test_only_the_main_process_shows_progress_and_saves(folder, both):
     found, printed = both
-    assert printed.count("training 100%") <= printed.count("training   0%") == 1
+    assert ["training" in text for text in printed] == [True, False]
     assert not (folder / "model-1").exists()
     model = lw.load(folder / "model-0")
     assert np.array_equal(model.predict_topk(texts_and_labels()[0], 3).ids, found[1]["classifier/ids"])

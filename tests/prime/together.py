@@ -1,8 +1,7 @@
-"""What `test_processes` lets one process do alone and two together: `accelerate launch together.py FOLDER`."""
+"""What `test_processes` lets one process do alone and two, which run this script, do together."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -45,6 +44,8 @@ def cases(folder):
         "plain": case(),
         "cached": case(training={"chunk_size": 7}),
         "accumulated": case(training={"accumulate": 3}),
+        "half": case(training={"precision": "fp16"}),
+        "half cached": case(training={"precision": "fp16", "chunk_size": 20}),
         "hard negatives": case(batches={"hard_negatives": 2}),
         "all labels": case(**dexml),
         "all labels cached": case(**dexml, training={"chunk_size": 5}),
@@ -72,9 +73,16 @@ def rows(encoder, **options):
     return Pairs(*tokens, as_labels(Y, len(texts)))
 
 
-def trained(settings, **options):
+class Half(Trainer):
+    """Computes in half precision on a CPU, where this is slow, but with the same care for small gradients."""
+
+    def _half(self):
+        return torch.float16 if self.settings.training.precision == "fp16" else None
+
+
+def trained(settings, *, kind=Half, **options):
     """A trainer that has trained."""
-    learner = trainer(settings, **options)
+    learner = trainer(settings, kind=kind, **options)
     learner.train()
     return learner
 
@@ -130,7 +138,6 @@ def main(folder):
     found["classifier"] = {"prototypes": model.prototypes_, "ids": model.predict_topk(data[0], 3).ids}
     arrays = {f"{name}/{part}": array for name, parts in found.items() for part, array in parts.items()}
     np.savez(folder / f"process-{processes.rank}.npz", **arrays)
-    (folder / f"process-{processes.rank}.json").write_text(json.dumps({"device": str(processes.device)}))
 
 
 if __name__ == "__main__":

@@ -190,9 +190,7 @@ class Trainer:
             n_kept = _KEPT_PER_HARD * b.hard_negatives
             labels = self.label_vectors()
             if processes.is_main:
-                self.sampler.hard = mined(
-                    self.bank.cpu().numpy(), labels, self.pairs.Y, n_kept=n_kept, device=device
-                )
+                self.sampler.hard = mined(self.bank.cpu().numpy(), labels, self.pairs.Y, n_kept=n_kept, device=device)
             self.sampler.hard = HardNegatives(processes.from_main(self.sampler.hard.labels))
 
     def _learn(self, batch: Batch) -> dict[str, Any]:
@@ -202,13 +200,13 @@ class Trainer:
         cached = None
         with self.processes.own_randomness(self.settings.training.seed, self.course.epoch, self.course.position):
             if self.settings.training.chunk_size is None:
-                vectors = self._together(queries, texts)
+                of_queries, of_texts = self._together(queries, texts)
             else:
                 cached = self._cached(np.concatenate([queries, texts]))
-                vectors = cached.vectors[: len(queries)], cached.vectors[len(queries) :]
-        sizes = len(batch.queries), len(batch.labels)
-        gathered = (self.processes.gathered(own, n) for own, n in zip(vectors, sizes, strict=True))
-        total, parts = self._loss(*gathered, batch)
+                of_queries, of_texts = cached.vectors[: len(queries)], cached.vectors[len(queries) :]
+        of_queries = self.processes.gathered(of_queries, len(batch.queries))
+        of_texts = self.processes.gathered(of_texts, len(batch.labels))
+        total, parts = self._loss(of_queries, of_texts, batch)
         self.scaler.scale(total).backward()
         if cached is not None:
             cached.backward()
