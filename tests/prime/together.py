@@ -10,6 +10,7 @@ import torch
 from tests.prime.samples import changed, texts_and_labels
 
 from labelwood import PrimeClassifier
+from labelwood.errors import ModelError
 from labelwood.inputs import as_labels
 from labelwood.prime.encoder import load_encoder
 from labelwood.prime.processes import Processes
@@ -44,8 +45,8 @@ def cases(folder):
         "plain": case(),
         "cached": case(training={"chunk_size": 7}),
         "accumulated": case(training={"accumulate": 3}),
-        "half": case(training={"precision": "fp16"}),
-        "half cached": case(training={"precision": "fp16", "chunk_size": 20}),
+        "half": case(training={"epochs": 2, "precision": "fp16"}),
+        "half cached": case(training={"epochs": 2, "precision": "fp16", "chunk_size": 20}),
         "hard negatives": case(batches={"hard_negatives": 2}),
         "all labels": case(**dexml),
         "all labels cached": case(**dexml, training={"chunk_size": 5}),
@@ -120,18 +121,22 @@ def resumed(settings, folder, **options):
 
 
 def main(folder):
-    processes = Processes.joined("cpu")
+    processes = Processes.joined("cpu" if torch.cuda.is_available() else None)
     assert processes.n == 2
     found = {name: outcome(trained(settings, processes=processes)) for name, settings in cases(folder).items()}
+    with processes.own_randomness(0, 0):
+        found["randomness"] = {"own": torch.rand(4).numpy()}
+    found["randomness"]["common"] = torch.rand(4).numpy()
     often = case(encoder={"checkpoint": str(folder / "dropout")}, training={"epochs": 2, "checkpoint_every": 2})
     found["straight"] = outcome(trained(often, processes=processes))
     kill(often, folder / "checkpoint", processes=processes)
     found["resumed"] = outcome(resumed(often, folder / "checkpoint", processes=processes))
-    kill(HANDED_OVER, folder / "handed over", processes=processes)
-    with processes.own_randomness(0, 0):
-        found["randomness"] = {"own": torch.rand(4).numpy()}
-    found["randomness"]["common"] = torch.rand(4).numpy()
-
+    handed_over = folder / f"handed over by {processes.rank}"
+    kill(HANDED_OVER, handed_over, processes=processes)
+    try:
+        trainer(HANDED_OVER, checkpoints=handed_over, processes=processes)
+    except ModelError as e:
+        found["refusal"] = {"is clear": np.array("not the same for all processes" in str(e))}
     data = texts_and_labels()
     model = PrimeClassifier(settings=case(), cache=folder / "tokens", verbose=True).fit(*data)
     model.save(folder / f"model-{processes.rank}")

@@ -65,7 +65,8 @@ class Processes:
             raise ParameterError(f"device is {device!r} in each of several processes: leave it out, each has its own")
         from accelerate import PartialState
 
-        state = PartialState(cpu=device == "cpu", timeout=_PATIENCE)
+        # Without a GPU and without being told so, Accelerate would leave the processes alone.
+        state = PartialState(cpu=device == "cpu" or not torch.cuda.is_available(), timeout=_PATIENCE)
         return cls(state.process_index, state.num_processes, state.device)
 
     @property
