@@ -98,6 +98,6 @@ $(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 # The pin comes first and alone: it decides which torch there is, so that nothing after it can ask for another.
 $(VENV)/.tested: $(VENV)/.installed
 	@$(PIP) torch==2.13.0
-	@$(PIP) 'transformers>=4.44'
+	@$(PIP) 'transformers>=4.44' 'accelerate>=1.0'
 	@$(PIP) --no-build-isolation --editable '.[test]'
 	@touch $@

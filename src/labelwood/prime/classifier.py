@@ -38,7 +38,7 @@ class PrimeClassifier(Params):
         settings: `PrimeSettings`, the same as a dictionary of tables, or the path of a TOML file; None for PRIME's.
         checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
         cache: A folder to keep tokens of texts in, from which they are mapped the next time.
-        device: Where to compute, as torch names it; None is the GPU, if there is one.
+        device: Where to compute, as torch names it; None is the GPU, if there is one, of this process.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
@@ -58,6 +58,7 @@ class PrimeClassifier(Params):
     """
 
     kind: ClassVar[str] = "prime"
+    _writes = True  # whether `save` does; the other processes that trained the same model leave it to the main one
 
     n_labels_: int
     labels_per_row_: int
@@ -94,6 +95,10 @@ class PrimeClassifier(Params):
         rows, labels = _texts(texts, "texts"), _texts(label_texts, "label_texts")
         truth = _truth(Y, len(rows), len(labels))
         spared = _with_pairs(truth, filters)
+        check_deep(settings)
+        from labelwood.prime.processes import Processes
+
+        processes = Processes.joined(self.device)
         with self._computing(settings) as device:
             import torch
 
@@ -102,7 +107,8 @@ class PrimeClassifier(Params):
 
             torch.manual_seed(settings.training.seed)
             encoder = load_encoder(settings.encoder)
-            pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, (truth, spared))
+            with processes.main_first(self.cache is not None):
+                pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, (truth, spared))
             trainer = Trainer(
                 encoder,
                 pairs,
@@ -111,11 +117,13 @@ class PrimeClassifier(Params):
                 held_out=held_out,
                 checkpoints=self.checkpoints,
                 n_threads=self.n_threads,
+                processes=processes,
             )
-            with shown(trainer, "training", enabled=self.verbose):
+            with shown(trainer, "training", enabled=self.verbose and processes.is_main):
                 trainer.train()
             self._keep(trainer)
         self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
+        self._writes = processes.is_main
         return self
 
     def _pairs(
@@ -253,10 +261,14 @@ class PrimeClassifier(Params):
             raise not_fitted(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the model to a folder, replacing a model that is there in one step."""
+        """Writes the model to a folder, replacing a model that is there in one step.
+
+        Of processes that trained it together, only the main one writes.
+        """
         from labelwood import store
 
-        store.write(path, self.state())
+        if self._writes:
+            store.write(path, self.state())
 
     def state(self) -> State:
         """Everything the store needs."""

@@ -59,16 +59,16 @@ class Embedder:
             batch = self.feeder.packed(which) if self.packs else self.feeder.padded(which)
             return encode(*batch).float()
 
-    def all(self) -> Any:
-        """Vectors u of all texts, without a gradient; the encoder's dropout is off meanwhile."""
-        which: Ids = np.arange(len(self.feeder.lengths))
+    def all(self, which: Ids | None = None) -> Any:
+        """Vectors u of all texts or many, without a gradient; the encoder's dropout is off meanwhile."""
+        which = np.arange(len(self.feeder.lengths)) if which is None else which
         vectors = torch.empty(len(which), self.encoder.dim, device=self.device)
         size = max(1, _TOKENS_AT_A_TIME // self.feeder.longest) if self.packs else _TEXTS_AT_A_TIME
         was_training = self.encoder.training
         self.encoder.eval()
         with torch.inference_mode():
             for chunk in self.feeder.by_length(which, size):
-                vectors[torch.from_numpy(chunk).to(self.device, non_blocking=True)] = self(chunk)
+                vectors[torch.from_numpy(chunk).to(self.device, non_blocking=True)] = self(which[chunk])
         self.encoder.train(was_training)
         return vectors
 

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from labelwood.errors import LabelwoodError
+from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse
 from labelwood.metrics import evaluate, extra_candidates
 from labelwood.prime import checkpoint
-from labelwood.prime.embedding import Embedder, embedded
+from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import Encoder, unit
 from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.index import PrototypeIndex
@@ -24,7 +24,8 @@ from labelwood.prime.mining import mined
 from labelwood.prime.network import DualEncoder, all_prototypes
 from labelwood.prime.objective import Objective, Relations
 from labelwood.prime.optimiser import Optimiser
-from labelwood.prime.samplers import Batch, BatchSampler, QueryOrder
+from labelwood.prime.processes import Processes
+from labelwood.prime.samplers import Batch, BatchSampler, HardNegatives, QueryOrder
 from labelwood.prime.settings import PrimeSettings
 from labelwood.prime.tokens import Tokens, on_device
 
@@ -74,7 +75,8 @@ class Trainer:
     """Trains the encoder on pairs, as the settings say.
 
     `done`, `total` and `note` are for whoever shows progress; `history` has a line for each epoch. With a folder for
-    checkpoints, training goes on from the one that is there, if it is of the same data and settings.
+    checkpoints, training goes on from the one that is there, if it is of the same data and settings. Several processes,
+    each with a trainer of the same pairs and the same random numbers, learn together.
 
     Example:
         >>> from labelwood.inputs import from_dense
@@ -99,7 +101,9 @@ class Trainer:
         held_out: Pairs | None = None,
         checkpoints: str | PathLike[str] | None = None,
         n_threads: int | None = None,
+        processes: Processes | None = None,
     ) -> None:
+        self.processes = processes or Processes()
         self.settings, self.pairs, self.held_out = settings, pairs, held_out
         self.device = torch.device(device)
         self.n_threads = n_threads
@@ -119,6 +123,8 @@ class Trainer:
         self.done, self.total, self.note = 0, t.epochs * self.n_batches, ""
         if checkpoints is not None:
             checkpoint.resume(self)
+            if not self.processes.agree(self.course.step):
+                raise ModelError(f"{checkpoints} is not the same for all processes: give a folder that all can read")
 
     def _begin(self, encoder: Encoder) -> None:
         # Queries come first in the table of all texts, then labels.
@@ -129,7 +135,7 @@ class Trainer:
             half=self._half(),
             compiled=self.settings.training.compile,
         )
-        vectors = unit(self._embed.all())
+        vectors = unit(self._everything(self._embed))
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
         self._first_mean_cosine = mean_cosine(vectors[: len(self.pairs.queries)])
         self.bank, texts = vectors[: len(self.pairs.queries)], vectors[len(self.pairs.queries) :]
@@ -142,6 +148,7 @@ class Trainer:
             n_threads=self.n_threads,
         )
         self.network = network.to(self.device)
+        self.processes.align(self.network.state_dict().values())
 
     def _half(self) -> Any:
         halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -154,6 +161,7 @@ class Trainer:
             self._epoch()
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
+        self.processes.align(self.network.state_dict().values())
         self.network.eval()
         if self.history and 1 - self.history[-1]["mean_cosine"] < _COLLAPSED * (1 - self._first_mean_cosine):
             message = "texts have nearly the same vector: raise objective.anchor or lower training.learning_rate"
@@ -182,31 +190,44 @@ class Trainer:
 
     def _refresh(self) -> None:
         """Finds clusters of queries and hard negatives, if it is time to."""
-        b, epoch = self.settings.batches, self.course.epoch
+        b, epoch, processes = self.settings.batches, self.course.epoch, self.processes
+        processes.align(self.network.buffers())
         if self.order.is_due(epoch):
-            self.order.refresh(epoch, self.bank.cpu().numpy())
+            if processes.is_main:
+                self.order.refresh(epoch, self.bank.cpu().numpy())
+            self.order.members = processes.from_main(self.order.members)
+            self.order.starts = processes.from_main(self.order.starts)
         if b.hard_negatives and epoch % b.refresh_every == 0:
             device = self.device if self.device.type == "cuda" else None
             n_kept = _KEPT_PER_HARD * b.hard_negatives
-            self.sampler.hard = mined(
-                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.spared, n_kept=n_kept, device=device
-            )
+            labels, queries = self.label_vectors(), self.bank.cpu().numpy()
+            if processes.is_main:
+                self.sampler.hard = mined(queries, labels, self.pairs.spared, n_kept=n_kept, device=device)
+            self.sampler.hard = HardNegatives(processes.from_main(self.sampler.hard.labels))
 
     def _learn(self, batch: Batch) -> dict[str, Any]:
-        """Adds the gradient of a batch; returns its losses, which stay on the device."""
-        chunk_size = self.settings.training.chunk_size
-        n_queries, texts = len(batch.queries), batch.labels + len(self.pairs.queries)
-        if chunk_size is None:
-            total, parts = self._loss(*self._together(batch.queries, texts), batch)
-            self.scaler.scale(total).backward()
-            return parts
-        which = np.concatenate([batch.queries, texts])
-        chunks = self._embed.feeder.by_length(which, chunk_size)
-        cached = CachedEmbeddings(lambda places: self._embed(which[places]), chunks, self.device)
-        total, parts = self._loss(cached.vectors[:n_queries], cached.vectors[n_queries:], batch)
+        """Adds the gradient of a batch, of which each process encodes a share; returns its losses, on the device."""
+        queries = self.processes.share(batch.queries)
+        texts = self.processes.share(batch.labels + len(self.pairs.queries))
+        cached = None
+        with self.processes.own_randomness(self.settings.training.seed, self.course.epoch, self.course.position):
+            if self.settings.training.chunk_size is None:
+                of_queries, of_texts = self._together(queries, texts)
+            else:
+                cached = self._cached(np.concatenate([queries, texts]))
+                of_queries, of_texts = cached.vectors[: len(queries)], cached.vectors[len(queries) :]
+        of_queries = self.processes.gathered(of_queries, len(batch.queries))
+        of_texts = self.processes.gathered(of_texts, len(batch.labels))
+        total, parts = self._loss(of_queries, of_texts, batch)
         self.scaler.scale(total).backward()
-        cached.backward()
+        if cached is not None:
+            cached.backward()
         return parts
+
+    def _cached(self, which: Ids) -> CachedEmbeddings:
+        """Vectors of texts that pass the encoder in chunks."""
+        chunks = self._embed.feeder.by_length(which, self.settings.training.chunk_size or len(which))
+        return CachedEmbeddings(lambda places: self._embed(which[places]), chunks, self.device)
 
     def _together(self, queries: Ids, texts: Ids) -> tuple[Any, Any]:
         """Vectors of queries and of labels' texts, in one pass where the lengths of one do not pad the other."""
@@ -236,9 +257,11 @@ class Trainer:
         return min(accumulate, self.n_batches - self.course.position // accumulate * accumulate)
 
     def _update(self) -> None:
+        self.processes.average(self.network.parameters())
         self.optimiser.step(self.course.step, self.scaler)
         self.course.step += 1
-        if self.checkpoints is not None and self.course.step % self.settings.training.checkpoint_every == 0:
+        is_due = self.course.step % self.settings.training.checkpoint_every == 0
+        if is_due and self.checkpoints is not None and self.processes.is_main:
             checkpoint.save(self)
 
     def _record(self, losses: list[dict[str, Any]], n_queries: int, began: float) -> None:
@@ -265,21 +288,30 @@ class Trainer:
         else:
             self.course.since_best += 1
 
+    def _everything(self, embed: Embedder) -> Any:
+        """Vectors u of all texts that `embed` has, without a gradient; each process encodes a share."""
+        n = len(embed.feeder.lengths)
+        return self.processes.gathered(embed.all(self.processes.share(np.arange(n))), n)
+
+    def _embedded(self, tokens: Tokens) -> Any:
+        embed = Embedder(self.network.encoder, (tokens,), device=self.device, half=self._half())
+        return self._everything(embed)
+
     def label_vectors(self) -> Floats:
         """Prototypes of all labels, or unit vectors of their texts where these represent them, as they are now."""
-        texts = embedded(self.network.encoder, self.pairs.labels, device=self.device, half=self._half())
-        vectors: Floats = all_prototypes(self.network, texts).cpu().numpy()
+        vectors: Floats = all_prototypes(self.network, self._embedded(self.pairs.labels)).cpu().numpy()
         return vectors
 
     def precision_at_1(self, rows: Pairs) -> float:
-        """The share of queries whose best label is right, in percent."""
+        """The share of queries whose best label is right, in percent; all processes get the same number."""
         device = self.device if self.device.type == "cuda" else None
         index = PrototypeIndex(self.label_vectors(), device=device, n_threads=self.n_threads)
-        queries = embedded(self.network.encoder, rows.queries, device=self.device, half=self._half())
         neutral = (rows.spared.to_scipy() - rows.Y.to_scipy()).tocoo()
         filters = np.stack(neutral.coords, axis=1)[neutral.data != 0]
-        top = index.topk(unit(queries).cpu().numpy(), 1 + extra_candidates(filters, len(rows.queries)))
-        return evaluate(top, rows.Y.to_scipy(), ks=(1,), metrics=("P",), filters=filters)["P@1"]
+        queries = unit(self._embedded(rows.queries)).cpu().numpy()
+        top = index.topk(queries, 1 + extra_candidates(filters, len(rows.queries)))
+        found = evaluate(top, rows.Y.to_scipy(), ks=(1,), metrics=("P",), filters=filters)["P@1"]
+        return float(self.processes.from_main(np.array([found]))[0])
 
 
 def mean_cosine(vectors: Any) -> float:
