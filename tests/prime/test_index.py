@@ -51,7 +51,8 @@ def test_bytes_find_exactly_what_a_scan_of_floats_finds(n_threads, spread):
     labels[100:110] = labels[99]
     queries = np.concatenate([vectors(20, dim=48, seed=4), labels[95:105]])
     index = PrototypeIndex(labels, n_threads=n_threads)
-    for k, limits in ((1, Limits.of(3000)), (100, Limits.of(3000, exclude=range(50))), (9, Limits.of(3000, [7, 99, 100]))):
+    limited = Limits.of(3000, exclude=range(50)), Limits.of(3000, include=[7, 99, 100])
+    for k, limits in ((1, Limits.of(3000)), (100, limited[0]), (9, limited[1])):
         ids, scores = _native.dense_centroid_topk(queries, labels, k, limits.allowed, limits.min_score, 1)
         top = index.topk(queries, k, limits)
         assert np.array_equal(top.ids, ids)

@@ -17,8 +17,8 @@ _CHUNK = 1 << 26  # similarities in GPU memory at a time
 class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there.
 
-    On a CPU a copy in bytes is scanned and what can be among the best is scored by the prototypes themselves; a bound on
-    the error of bytes makes sure that nothing is missed.
+    On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
+    on the error of bytes makes sure that nothing is missed.
 
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
