@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "huge_pages.h"
 #include "parallel.h"
 #include "simd/kernels.h"
 
@@ -70,6 +71,7 @@ PrototypeIndex::PrototypeIndex(const DenseView& prototypes, int n_threads)
       missed_(prototypes.n_rows) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max() / std::numeric_limits<int8_t>::max();
   levels_ = static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(prototypes.n_cols, 1)));
+  prefer_huge_pages(codes_.data(), codes_.size());
   parallel_for(prototypes.n_rows, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     for (int64_t label = begin; label < end; ++label) encode(label);
   });
