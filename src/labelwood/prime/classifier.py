@@ -59,6 +59,7 @@ class PrimeClassifier(Params):
     """
 
     kind: ClassVar[str] = "prime"
+    reads_texts: ClassVar[bool] = True
 
     n_labels_: int
     labels_per_row_: int
@@ -181,13 +182,22 @@ class PrimeClassifier(Params):
         return self._queries[1]
 
     def predict_topk(
-        self, texts: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        filters: Any = None,
     ) -> TopK:
         """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
 
         With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`.
+        than `min_score`, nor pairs (row, label) in `filters`.
         """
+        from labelwood.metrics.filters import answered_and_filtered
+
         self.check_fitted()
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
@@ -195,7 +205,8 @@ class PrimeClassifier(Params):
         if self._index is None:
             there = self._query_encoder().device
             self._index = PrototypeIndex(self.prototypes_, device=there, n_threads=self.n_threads)
-        return padded(self._index.topk(queries, k, limits), k)
+        index = self._index
+        return answered_and_filtered(lambda n: padded(index.topk(queries, n, limits), n), k, filters, len(queries))
 
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""
