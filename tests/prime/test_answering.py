@@ -7,8 +7,9 @@ import importlib.util
 import numpy as np
 import pytest
 import torch
-from tests.prime.samples import write_checkpoint
+from tests.prime.samples import changed, texts_and_labels, write_checkpoint
 
+import labelwood as lw
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.prime import answering, onnx_graph
 from labelwood.prime.answering import QueryEncoder
@@ -103,3 +104,31 @@ def test_bad_parameters_are_one_clear_sentence(checkpoint, monkeypatch):
     monkeypatch.setattr(answering, "find_spec", lambda name: None if name == "onnxruntime" else found(name))
     with pytest.raises(LabelwoodError, match=r"needs onnxruntime.*pip install 'labelwood\[onnx\]'"):
         QueryEncoder(encoder_of(checkpoint), max_tokens=8, backend="onnx")
+
+
+@pytest.fixture(scope="module")
+def model(checkpoint):
+    settings = changed(encoder={"checkpoint": checkpoint}, training={"epochs": 1})
+    return lw.PrimeClassifier(settings=settings, n_threads=1).fit(*texts_and_labels())
+
+
+def test_a_classifier_answers_alike_by_another_backend_and_keeps_none_of_the_last_one(model):
+    texts = texts_and_labels()[0]
+    by_torch = model.predict_topk(texts, 24)
+    before = model._query_encoder()
+    by_onnx = model.set_params(backend="onnx").predict_topk(texts, 24)
+    assert model._query_encoder() is not before
+    model.set_params(backend="torch")
+    assert np.allclose(by_torch.scores, by_onnx.scores, atol=1e-5)
+
+
+def test_filtered_pairs_are_no_answers_and_the_next_best_take_their_places(model):
+    texts = texts_and_labels()[0][:3]
+    best = model.predict_topk(texts, 5)
+    pairs = [(0, best.ids[0, 0]), (0, best.ids[0, 2]), (2, best.ids[2, 1])]
+    kept = model.predict_topk(texts, 3, filters=pairs)
+    assert kept.ids.tolist() == [
+        [best.ids[0, 1], best.ids[0, 3], best.ids[0, 4]],
+        best.ids[1, :3].tolist(),
+        [best.ids[2, 0], best.ids[2, 2], best.ids[2, 3]],
+    ]
