@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -49,6 +49,11 @@ bench-rivals: $(VENV)/.tested
 # How time, memory and latency grow up to a million labels: hours on two cores; make bench-scale OPTIONS='--last 131072' for less.
 bench-scale: $(VENV)/.tested
 	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
+
+# One query of a dual encoder on one core, as in docs/prime.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
+bench-dual-encoder: $(VENV)/.tested
+	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
+	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --rivals --json build/dual_encoder_latency.json $(OPTIONS)
 
 # The figures of docs/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
 experiment-interpolated: $(VENV)/.tested

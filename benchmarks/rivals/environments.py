@@ -20,6 +20,7 @@ PINNED = {
     "napkinxc": [["napkinxc==0.7.2", "numpy==1.26.4", "scipy==1.13.1"]],
     "fasttext": [["fasttext==0.9.3", "numpy==1.26.4", "scipy==1.13.1"]],
     "libmultilabel": [["libmultilabel==0.10.0"]],
+    "faiss": [["faiss-cpu==1.15.1", "numpy==2.2.6"]],
 }
 
 

@@ -99,6 +99,8 @@ struct Kernels {
   void (*gather_rows)(const RowsOfMatrix& rows, const float* values, float* sum);
   // The j-th of the rows += values[j] * addend, for all of them, one after another.
   void (*scatter_rows)(const RowsOfMatrix& rows, const float* values, const float* addend);
+  // The inner product of each row of `codes` with the query. No sum may go beyond 32 bits.
+  void (*code_products)(const int8_t* codes, const int16_t* query, size_t width, size_t n_rows, int32_t* products);
 };
 
 // The widest level this processor has, or the one named by LABELWOOD_SIMD (baseline, v3, v4).

@@ -193,6 +193,7 @@ class Model(Params, ABC):
     # Parameters that describe the machine rather than the model; they are not saved.
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
 
+    reads_texts: ClassVar[bool] = False  # whether rows are texts, which such a model embeds by itself
     needs_feature_names: bool = False  # whether `fit` takes `feature_names` and cannot do without
 
     n_threads: int | None  # every model has it; None means all cores

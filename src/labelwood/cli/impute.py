@@ -39,7 +39,7 @@ def run(
     from labelwood.aggregated.imputing import impute
     from labelwood.data.groups import check_groups, rows_with_labels
     from labelwood.data.write import write
-    from labelwood.models.text import features_to_learn_from
+    from labelwood.models.rows import features_to_learn_from
 
     _check_output(output, data)
     settings = options.settings(config, assign or [])

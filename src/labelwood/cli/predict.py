@@ -14,7 +14,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import DataOptions, about, row_counter, with_data_options
+from labelwood.cli.reading import DataOptions, about, read_rows, row_counter, with_data_options
 
 NAME = "predict"
 
@@ -31,6 +31,10 @@ def run(
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
     include: Annotated[Path | None, typer.Option(help="A file with the only names that may be answers.")] = None,
     exclude: Annotated[Path | None, typer.Option(help="A file with names that may not be answers.")] = None,
+    filter_file: Annotated[
+        Path | None,
+        typer.Option(help='Pairs "row label" that may not be answers; labels as in the data\'s label file.'),
+    ] = None,
     label_texts: Annotated[
         bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
     ] = False,
@@ -41,7 +45,6 @@ def run(
 ) -> None:
     """Predict the best labels of each row of INPUT: one JSON object a row, best label first."""
     from labelwood.cli.loading import load_classifier
-    from labelwood.data.read import read_batches
 
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
     limits: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude), "min_score": min_score}
@@ -51,8 +54,9 @@ def run(
             _output(output) as out,
             row_counter("predicting") as progress,
         ):
-            for batch in read_batches(data, **reading.arguments()):
+            for batch in _batches(data, reading, filter_file, classifier):
                 with about(data):
+                    limits["filters"] = batch.filters
                     top = classifier.predict_topk(batch, min(k, len(classifier.labels_)), **limits)  # no padding
                 records = _records(classifier, batch.ids, top, n_rows, label_texts)
                 out.writelines(json_module.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -64,6 +68,16 @@ def run(
         return
     if json:
         options.report({"rows": n_rows, "seconds": round(time.perf_counter() - started, 3)}, as_json=True)
+
+
+def _batches(data: Path, reading: DataOptions, filter_file: Path | None, classifier: Any) -> Iterator[Any]:
+    """Rows piece by piece; with a filter all at once, since it counts rows from the first to the last."""
+    from labelwood.data.read import read_batches
+
+    if filter_file is None:
+        yield from read_batches(data, **reading.arguments())
+    else:
+        yield read_rows(data, reading, filter_file=filter_file).align(classifier.labels_)
 
 
 def _names(path: Path | None) -> list[str] | None:

@@ -148,7 +148,7 @@ def _split(
 
 def _matrices(train: Dataset, held_out: Dataset, vectorizer: TextVectorizer) -> tuple[Any, Any, Any, Any]:
     """Features, made once, and labels of both parts."""
-    from labelwood.models.text import features_as_learned, features_to_learn_from, labels_to_learn_from
+    from labelwood.models.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
 
     fitted, X = features_to_learn_from(train, vectorizer)
     return X, labels_to_learn_from(train), features_as_learned(held_out, fitted, X.shape[1]), held_out.Y

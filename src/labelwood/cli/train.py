@@ -22,7 +22,7 @@ def run(
     data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[
-        str | None, typer.Option(help="Name of the model: tree, softmax-tree, one-vs-rest or centroid.")
+        str | None, typer.Option(help="Name of the model: tree, softmax-tree, one-vs-rest, centroid or prime.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
     config: Annotated[
@@ -88,6 +88,8 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     if not isinstance(named, str):
         raise ParameterError("model must be a name, such as tree")
     cls = model_class(model or named)
+    if cls.reads_texts and "vectorizer" in settings:
+        raise ParameterError(f"the model {cls.kind} reads texts by itself; remove the table vectorizer")
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     # What stands at the top level, as --set key=value does, are the model's parameters too.
     params = table("params", settings.pop("params", {})) | settings

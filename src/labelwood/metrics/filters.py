@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,20 @@ def extra_candidates(pairs: Any, n_rows: int) -> int:
     """
     rows = _keys(pairs, n_rows) >> 32
     return int(np.bincount(rows).max(initial=0))
+
+
+def answered_and_filtered(answer: Callable[[int], TopK], k: int, filters: Any, n_rows: int) -> TopK:
+    """The `k` best answers of each row that are no pairs in `filters`; `answer` gives as many as it is asked for.
+
+    Example:
+        >>> top = TopK(ids=np.array([[4, 7, 2]]), scores=np.array([[0.9, 0.5, 0.1]]))
+        >>> answered_and_filtered(lambda k: TopK(top.ids[:, :k], top.scores[:, :k]), 1, [(0, 4)], n_rows=1).ids
+        array([[7]])
+    """
+    if filters is None:
+        return answer(k)
+    kept = apply_filter(answer(k + extra_candidates(filters, n_rows)), filters)
+    return TopK(kept.ids[:, :k], kept.scores[:, :k])
 
 
 def shortened_row(before: TopK, after: TopK, k: int) -> int | None:

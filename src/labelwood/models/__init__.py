@@ -19,7 +19,7 @@ MODELS = {
 }
 # Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
 OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
-# These embed texts by themselves.
+# These embed texts by themselves, with the texts of labels to learn from.
 OF_TEXTS = {"prime": "labelwood.prime.classifier:PrimeClassifier"}
 
 
@@ -30,9 +30,10 @@ def model_class(name: str) -> type[Model]:
         >>> model_class("centroid").__name__
         'CentroidClassifier'
     """
-    if name not in MODELS:
-        raise ParameterError(f"there is no model {name!r}; there are: {', '.join(MODELS)}")
-    return _class_at(MODELS[name])
+    known = MODELS | OF_TEXTS
+    if name not in known:
+        raise ParameterError(f"there is no model {name!r}; there are: {', '.join(known)}")
+    return _class_at(known[name])
 
 
 def _class_at(place: str) -> type[Model]:

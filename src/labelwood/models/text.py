@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from labelwood.base import Model, Params, Threads, TopK
 from labelwood.data.dataset import Dataset, from_names, strings
 from labelwood.data.groups import check_groups, grouped_labels
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.features import JoinedVectorizer, TextVectorizer
-from labelwood.inputs import as_labels
+from labelwood.inputs import as_labels, check_k
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.metrics import evaluate, extra_candidates
-from labelwood.models import MODELS, model_class
+from labelwood.metrics.filters import answered_and_filtered
+from labelwood.models import MODELS, OF_TEXTS, model_class
+from labelwood.models.rows import (
+    Vectorizer,
+    feature_names,
+    features_as_learned,
+    features_to_learn_from,
+    label_texts_of,
+    labels_to_learn_from,
+    texts_of,
+)
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 
-Vectorizer: TypeAlias = TextVectorizer | JoinedVectorizer
 _VECTORIZERS: dict[str, Any] = {cls.kind: cls for cls in (TextVectorizer, JoinedVectorizer)}
 _ANY_K = 1000  # a k beyond the labels is harmless up to here; far beyond, answers would be mostly padding
 
@@ -39,7 +47,8 @@ class TextClassifier(Params):
     no text, and one that brings both has them joined.
 
     Parameters:
-        model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet.
+        model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet. The model "prime"
+            reads texts by itself, and learns from the texts of labels or, where they have none, from their names.
         vectorizer: How texts become features; by default words weighted by tf-idf. A `JoinedVectorizer` has several
             kinds side by side.
         n_threads: How many threads to use; all cores if not given.
@@ -57,7 +66,7 @@ class TextClassifier(Params):
     def __init__(
         self,
         *,
-        model: Model | str = "tree",
+        model: Params | str = "tree",
         vectorizer: TextVectorizer | JoinedVectorizer | None = None,
         n_threads: Threads = None,
     ) -> None:
@@ -115,6 +124,8 @@ class TextClassifier(Params):
         from labelwood.aggregated.imputing import impute
 
         model, vectorizer, X = self._begun(data)
+        if model.reads_texts:
+            raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
         how = None if eagle is None else self._fresh(eagle)
         imputed = impute(X, groups, counts, eagle=how, baseline=baseline)
         self._learn(replace(data, Y=imputed.Y), model, vectorizer, X)
@@ -125,13 +136,20 @@ class TextClassifier(Params):
         """A model that is to learn, and the features of the rows it is to learn from."""
         check_params(type(self), self.get_params(deep=False))
         model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
+        if model.reads_texts:
+            return model, None, texts_of(data)
         return model, *features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
 
     def _learn(self, data: Dataset, model: Model, vectorizer: Vectorizer | None, X: Any) -> None:
         assert data.labels is not None
         Y = labels_to_learn_from(data)
         frequencies = label_frequencies(Y)
-        model.fit(X, Y, **({"feature_names": feature_names(vectorizer, X)} if model.needs_feature_names else {}))
+        more: dict[str, Any] = {}
+        if model.reads_texts:
+            more["label_texts"] = label_texts_of(data)
+        elif model.needs_feature_names:
+            more["feature_names"] = feature_names(vectorizer, X)
+        model.fit(X, Y, **more)
         # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
         self.model_: Model = model
         self.vectorizer_ = vectorizer
@@ -143,6 +161,8 @@ class TextClassifier(Params):
     def features(self, data: Dataset) -> Any:
         """The dataset's rows as the model takes them."""
         self._check_fitted()
+        if self.model_.reads_texts:
+            return texts_of(data)
         return features_as_learned(data, self.vectorizer_, self.model_.n_features_in_)
 
     def predict_topk(
@@ -153,18 +173,21 @@ class TextClassifier(Params):
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         min_score: float | None = None,
+        filters: Any = None,
     ) -> TopK:
         """The `k` best labels of each text (or row of a `Dataset`), best first.
 
         With `include`, only labels of these names can be answers; those in `exclude` cannot, nor can labels that score
-        less than `min_score`.
+        less than `min_score`, nor pairs (row, label id) in `filters`.
         """
         self._check_fitted()
         rows = self._rows(texts)
-        if include is None and exclude is None and min_score is None:
+        if include is None and exclude is None and min_score is None and filters is None:
             return self.model_.predict_topk(rows, k)
         limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
-        return self.model_.predict_topk(rows, k, **limits)
+        return answered_and_filtered(
+            lambda n: self.model_.predict_topk(rows, n, **limits), check_k(k), filters, len(texts)
+        )
 
     def _rows(self, texts: Any) -> Any:
         """Texts as the model takes them, a few strings by a way that is as short as they are."""
@@ -277,7 +300,7 @@ class TextClassifier(Params):
     def from_state(cls, state: State) -> Self:
         """The classifier that `state` describes; raises `ModelError` where its fields contradict each other."""
         inner = state.parts.get("model")
-        if inner is None or inner.kind not in MODELS or "labels" not in state.names:
+        if inner is None or inner.kind not in MODELS | OF_TEXTS or "labels" not in state.names:
             raise ModelError("the model lacks its labels or its inner model: save it again")
         model = model_class(inner.kind).from_state(inner)
         words = state.parts.get("vectorizer")
@@ -299,10 +322,14 @@ class TextClassifier(Params):
         return {
             "model": self.model_.kind,
             "labels": len(self.labels_),
-            "features": self.model_.n_features_in_,
-            "from_texts": self.vectorizer_ is not None,
+            "features": self._n_features(),
+            "from_texts": self.vectorizer_ is not None or self.model_.reads_texts,
             "training_rows": self.n_rows_,
         }
+
+    def _n_features(self) -> int:
+        model: Any = self.model_
+        return int(model.prototypes_.shape[1] if model.reads_texts else model.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
@@ -324,77 +351,8 @@ class TextClassifier(Params):
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
 
 
-def features_to_learn_from(data: Dataset, vectorizer: Vectorizer) -> tuple[Vectorizer | None, Any]:
-    """Features of rows to learn from, and the vectorizer, fitted to their texts; None where they have no texts.
-
-    Example:
-        >>> vectorizer, X = features_to_learn_from(Dataset.from_texts(["a dog", "one cat"]), TextVectorizer())
-        >>> X.shape[0], len(features_as_learned(Dataset.from_texts(["dog"]), vectorizer, X.shape[1]).data)
-        (2, 1)
-    """
-    if data.texts is None:
-        return None, _joined(None, data)
-    return vectorizer, _joined(vectorizer.fit_transform(data.texts), data)
-
-
-def feature_names(vectorizer: Vectorizer | None, X: Any) -> list[str]:
-    """What the features of learned rows are called: terms by themselves, numeric features by nothing.
-
-    Example:
-        >>> vectorizer, X = features_to_learn_from(Dataset.from_texts(["a dog", "one cat"]), TextVectorizer())
-        >>> feature_names(vectorizer, X)
-        ['cat', 'dog', 'one']
-    """
-    terms = [] if vectorizer is None else list(vectorizer.get_feature_names_out())
-    return terms + [""] * (X.shape[1] - len(terms))
-
-
-def labels_to_learn_from(data: Dataset) -> Any:
-    """Rows × labels with a column for every label that has a name, whether or not a row has it.
-
-    Example:
-        >>> labels_to_learn_from(Dataset(Y=[[1]], labels=["a", "b"])).shape
-        (1, 2)
-    """
-    Y = data.Y
-    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(len(data), data.n_labels))
-
-
-def features_as_learned(data: Dataset, vectorizer: Vectorizer | None, n_features: int) -> Any:
-    """Features of other rows, made as those that were learned from.
-
-    Example:
-        >>> features_as_learned(Dataset(sparse=[[1.0]]), None, 3).toarray()
-        array([[1., 0., 0.]], dtype=float32)
-    """
-    words = None
-    if vectorizer is not None:
-        if data.texts is None:
-            raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
-        words = vectorizer.transform(data.texts)
-    return _widened(_joined(words, data), n_features)
-
-
 def _vectorizer_from(state: State) -> Vectorizer:
     if state.kind not in _VECTORIZERS:
         raise ModelError(f"this Labelwood has no vectorizer of the kind {state.kind!r}: install a newer one")
     found: Vectorizer = _VECTORIZERS[state.kind].from_state(state)
     return found
-
-
-def _joined(words: Any, data: Dataset) -> Any:
-    """Features of texts and numeric features side by side; dense rows stay dense where they are all there is."""
-    if words is None and data.sparse is None:
-        if data.dense is None:
-            raise LabelwoodError("these rows have no features: the model was trained on numbers, not on texts")
-        return data.dense
-    dense = None if data.dense is None else sparse.csr_array(data.dense)
-    blocks = [block for block in (words, data.sparse, dense) if block is not None]
-    return blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
-
-
-def _widened(X: Any, n_features: int) -> Any:
-    """Rows of a format without a header may be narrower than the model: the missing features are zero."""
-    if not sparse.issparse(X) or X.shape[1] >= n_features:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))

@@ -15,6 +15,7 @@ from labelwood.base import Limits, Params, Threads, TopK, padded
 from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_labels, check_k, from_scipy, thread_count
 from labelwood.metrics.filters import checked_pairs
+from labelwood.prime.answering import Backend, QueryEncoder
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.settings import PrimeSettings, as_settings
 from labelwood.progress import shown
@@ -39,6 +40,8 @@ class PrimeClassifier(Params):
         checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
         cache: A folder to keep tokens of texts in, from which they are mapped the next time.
         device: Where to compute, as torch names it; None is the GPU, if there is one, of this process.
+        backend: What embeds queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors in less
+            time) or "onnx-int8" (about the same in much less). It is not saved.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
@@ -59,6 +62,7 @@ class PrimeClassifier(Params):
 
     kind: ClassVar[str] = "prime"
     _writes = True  # whether `save` does; the other processes that trained the same model leave it to the main one
+    reads_texts: ClassVar[bool] = True
 
     n_labels_: int
     labels_per_row_: int
@@ -67,6 +71,7 @@ class PrimeClassifier(Params):
     network_: DualEncoder
     free_vectors_: Floats  # the bank; empty without one
     centres_: Floats  # of the clusters of labels that share a free vector
+    _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class PrimeClassifier(Params):
         checkpoints: str | PathLike[str] | None = None,
         cache: str | PathLike[str] | None = None,
         device: str | None = None,
+        backend: Backend = "torch",
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:
@@ -82,6 +88,7 @@ class PrimeClassifier(Params):
         self.checkpoints = checkpoints
         self.cache = cache
         self.device = device
+        self.backend = backend
         self.verbose = verbose
         self.n_threads = n_threads
 
@@ -168,29 +175,53 @@ class PrimeClassifier(Params):
 
     def embed(self, texts: Any) -> Floats:
         """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
-        from labelwood.prime.encoder import unit
+        self.check_fitted()
+        return self._query_encoder()(_texts(texts, "texts"))
 
-        with self._computing(as_settings(self.settings)) as device:
-            vectors: Floats = unit(self._vectors(texts, device, "texts")).cpu().numpy()
-        return vectors
+    def _query_encoder(self) -> QueryEncoder:
+        """Made when it is first needed, and again when a parameter has changed."""
+        made_for = (self.network_, self.settings, self.device, self.backend, self.n_threads)
+        if self._queries is None or self._queries[0] != made_for:
+            settings = as_settings(self.settings)
+            check_deep(settings)
+            # The tiny encoder's work is done before threads have met.
+            n_threads = 1 if self.n_threads is None and _is_tiny(settings) else self.n_threads
+            encoder = QueryEncoder(
+                self.network_.encoder,
+                max_tokens=settings.encoder.max_tokens,
+                backend=self.backend,
+                device=self.device,
+                n_threads=n_threads,
+            )
+            self._queries, self._index = (made_for, encoder), None
+        return self._queries[1]
 
     def predict_topk(
-        self, texts: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        filters: Any = None,
     ) -> TopK:
         """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
 
         With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`.
+        than `min_score`, nor pairs (row, label) in `filters`.
         """
+        from labelwood.metrics.filters import answered_and_filtered
+
         self.check_fitted()
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         queries = self.embed(texts)
         if self._index is None:
-            device = next(self.network_.parameters()).device
-            there = device if device.type == "cuda" else None
+            there = self._query_encoder().device
             self._index = PrototypeIndex(self.prototypes_, device=there, n_threads=self.n_threads)
-        return padded(self._index.topk(queries, k, limits), k)
+        index = self._index
+        return answered_and_filtered(lambda n: padded(index.topk(queries, n, limits), n), k, filters, len(queries))
 
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""

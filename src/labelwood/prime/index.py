@@ -17,6 +17,9 @@ _CHUNK = 1 << 26  # similarities in GPU memory at a time
 class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there.
 
+    On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
+    on the error of bytes makes sure that nothing is missed.
+
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
         >>> index.topk(np.float32([[0, 1]]), k=2).ids
@@ -30,8 +33,11 @@ class PrototypeIndex:
             raise LabelwoodError("prototypes must be labels × numbers, with at least one label")
         self.prototypes = np.ascontiguousarray(prototypes, np.float32)
         self.n_threads = n_threads
+        self._here: Any = None
         self._there: Any = None
-        if device is not None:
+        if device is None:
+            self._here = _native.PrototypeIndex(self.prototypes, thread_count(n_threads))
+        else:
             import torch
 
             self._there = torch.tensor(self.prototypes, device=device)
@@ -48,7 +54,7 @@ class PrototypeIndex:
         if self._there is not None:
             return self._topk_there(rows, k, limits)
         how = (k, limits.allowed, limits.min_score, thread_count(self.n_threads))
-        return TopK(*_native.dense_centroid_topk(rows, self.prototypes, *how))
+        return TopK(*self._here.topk(rows, *how))
 
     def _topk_there(self, rows: Floats, k: int, limits: Limits) -> TopK:
         import torch

@@ -1,0 +1,117 @@
+#include "prototype_index.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.h"
+#include "simd/kernels.h"
+
+using namespace labelwood;
+
+namespace {
+
+struct Rows {
+  std::vector<float> values;
+  int64_t n, width;
+
+  DenseView view() const { return {values.data(), n, width}; }
+  float* row(int64_t i) { return values.data() + i * width; }
+};
+
+Rows unit_rows(int64_t n, int64_t width, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Rows out{std::vector<float>(n * width), n, width};
+  for (int64_t i = 0; i < n; ++i) {
+    double squares = 0;
+    for (int64_t j = 0; j < width; ++j) squares += std::pow(out.row(i)[j] = normal(random), 2);
+    for (int64_t j = 0; j < width; ++j) out.row(i)[j] /= static_cast<float>(std::sqrt(squares));
+  }
+  return out;
+}
+
+bool same(const Answers& a, const Answers& b) {
+  return a.ids.size() == b.ids.size() && std::memcmp(a.ids.data(), b.ids.data(), a.ids.size() * sizeof(int32_t)) == 0 &&
+         std::memcmp(a.scores.data(), b.scores.data(), a.scores.size() * sizeof(float)) == 0;
+}
+
+void check_like_a_scan(const Rows& queries, const Rows& prototypes, const CentroidOptions& options) {
+  const Answers wanted = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
+  for (int n_threads : {1, 3}) {
+    const PrototypeIndex index(prototypes.view(), n_threads);
+    CHECK(same(index.topk(queries.view(), options, n_threads), wanted));
+  }
+}
+
+constexpr float kNoLeast = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+TEST(an_index_of_prototypes_answers_as_a_scan_of_them_does) {
+  for (int64_t width : {1, 7, 16, 33, 384})
+    for (int64_t n_labels : {1, 63, 64, 5000})
+      for (int64_t k : {int64_t{1}, int64_t{10}, n_labels})
+        check_like_a_scan(unit_rows(11, width, 1), unit_rows(n_labels, width, 2), {std::min(k, n_labels), kNoLeast, {}});
+}
+
+TEST(an_index_of_prototypes_keeps_limits) {
+  const Rows queries = unit_rows(9, 24, 3), prototypes = unit_rows(700, 24, 4);
+  std::vector<uint8_t> most(700, 1), few(700, 0);
+  for (size_t i = 0; i < most.size(); i += 3) most[i] = 0;
+  for (size_t i = 5; i < few.size(); i += 100) few[i] = 1;
+  for (float least : {kNoLeast, 0.1f, 0.4f, 2.0f})
+    for (const auto& allowed : {std::vector<uint8_t>{}, most, few, std::vector<uint8_t>(700, 0)}) check_like_a_scan(queries, prototypes, {10, least, allowed});
+}
+
+TEST(prototypes_that_bytes_cannot_tell_apart_are_told_apart) {
+  Rows prototypes = unit_rows(400, 32, 5);
+  for (int64_t i = 1; i < 200; ++i) {  // the same but for the last bits, and every second one the same
+    std::copy_n(prototypes.row(0), 32, prototypes.row(i));
+    prototypes.row(i)[i / 2 % 32] *= 1 + 0x1p-22f * static_cast<float>(i / 2 % 5);
+  }
+  check_like_a_scan(prototypes, prototypes, {50, kNoLeast, {}});
+}
+
+TEST(numbers_of_any_size_are_answered_as_by_a_scan) {
+  const float huge = 3e38f, tiny = 1e-40f, nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  for (float strange : {huge, tiny, 0.0f, nan, infinite, 1e-17f, 1e-13f, 1e14f, 1e17f}) {
+    Rows queries = unit_rows(6, 20, 6), prototypes = unit_rows(300, 20, 7);
+    for (int64_t i = 0; i < 20; ++i) queries.row(2)[i] *= strange, prototypes.row(40)[i] *= strange;
+    prototypes.row(100)[3] = strange;
+    check_like_a_scan(queries, prototypes, {8, kNoLeast, {}});
+    for (float& x : queries.values) x *= strange;
+    for (float& x : prototypes.values) x *= strange;
+    check_like_a_scan(queries, prototypes, {8, kNoLeast, {}});
+  }
+}
+
+TEST(few_prototypes_are_looked_at_beside_their_codes) {
+  const Rows queries = unit_rows(20, 384, 8), prototypes = unit_rows(20000, 384, 9);
+  int64_t n_rescored = 0;
+  PrototypeIndex(prototypes.view(), 1).topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
+  CHECK(n_rescored >= 20 * 10 && n_rescored < 20 * 60);
+}
+
+TEST(products_of_codes_are_the_same_at_every_simd_level) {
+  std::mt19937 random(10);
+  size_t count;
+  const simd::Kernels* const* levels = simd::runnable(count);
+  for (size_t width : {1, 31, 64, 384, 1000}) {
+    std::vector<int8_t> codes(5 * width);
+    std::vector<int16_t> query(width);
+    for (int8_t& c : codes) c = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
+    for (int16_t& q : query) q = static_cast<int16_t>(static_cast<int>(random() % 32000) - 16000);
+    for (size_t l = 0; l < count; ++l) {
+      int32_t products[5];
+      levels[l]->code_products(codes.data(), query.data(), width, 5, products);
+      for (size_t row = 0; row < 5; ++row) {
+        int64_t wanted = 0;
+        for (size_t i = 0; i < width; ++i) wanted += codes[row * width + i] * query[i];
+        CHECK(products[row] == wanted);
+      }
+    }
+  }
+}
