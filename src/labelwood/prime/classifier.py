@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labelwood.prime.trainer import Pairs, Trainer
     from labelwood.store import State
 
+Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
 _SPLIT = 4  # what random numbers are for; the samplers have others
 
 
@@ -41,7 +42,8 @@ class PrimeClassifier(Params):
         n_threads: Threads to use on a CPU; all cores if not given.
 
     Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
-    queries a second and held-out P@1 of each epoch) and `network_`.
+    queries a second and held-out P@1 of each epoch), `network_`, and `classifiers_` (labels × dim, of unit length; None
+    without them).
 
     Example:
         >>> quick = {
@@ -61,9 +63,12 @@ class PrimeClassifier(Params):
     labels_per_row_: int
     history_: list[dict[str, float]]
     prototypes_: Floats
+    classifiers_: Floats | None
     network_: DualEncoder
     free_vectors_: Floats  # the bank; empty without one
     centres_: Floats  # of the clusters of labels that share a free vector
+    _index: PrototypeIndex | None
+    _indexed: Scores  # what is in it
 
     def __init__(
         self,
@@ -110,6 +115,35 @@ class PrimeClassifier(Params):
                 trainer.train()
             self._keep(trainer)
         self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
+        return self.fit_classifiers(rows, truth.to_scipy()) if settings.classifiers.enabled else self
+
+    def fit_classifiers(self, texts: Any, Y: Any) -> Self:
+        """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
+
+        `texts` and `Y` are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
+
+        Example:
+            >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}, "classifiers": {"epochs": 5}}
+            >>> texts = ["a dog barks", "red roses bloom"]
+            >>> model = PrimeClassifier(settings=quick).fit(texts, np.eye(2), ["animals", "plants"])
+            >>> model.fit_classifiers(texts, np.eye(2)).classifiers_.shape
+            (2, 64)
+        """
+        self.check_fitted()
+        settings, rows = as_settings(self.settings), _texts(texts, "texts")
+        truth = _truth(Y, len(rows), self.n_labels_)
+        useful = np.flatnonzero(np.diff(truth.indptr))
+        with self._computing(settings) as device:
+            from labelwood.prime.encoder import unit
+            from labelwood.prime.extreme import ClassifierTrainer
+
+            queries = unit(self._vectors(rows.take(useful), device, "texts"))
+            trainer = ClassifierTrainer(
+                queries, self.prototypes_, from_scipy(truth.to_scipy()[useful]), settings, n_threads=self.n_threads
+            )
+            with shown(trainer, "training classifiers", enabled=self.verbose):
+                self.classifiers_ = trainer.train()
+        self._index = None
         return self
 
     def _pairs(
@@ -148,8 +182,8 @@ class PrimeClassifier(Params):
             self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
         network.free = network.centroids = None
         self.network_, self.history_ = network, trainer.history
-        self.n_labels_ = len(self.prototypes_)
-        self._index: PrototypeIndex | None = None
+        self.n_labels_, self.classifiers_ = len(self.prototypes_), None
+        self._index = None
 
     def embed(self, texts: Any) -> Floats:
         """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
@@ -160,21 +194,32 @@ class PrimeClassifier(Params):
         return vectors
 
     def predict_topk(
-        self, texts: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        scores: Scores = "fused",
     ) -> TopK:
         """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
 
         With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`.
+        than `min_score`. Where there are classifiers, scores are the mean of the cosines with both, or one of them.
         """
         self.check_fitted()
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         queries = self.embed(texts)
-        if self._index is None:
+        if self._index is None or self._indexed != scores:
+            from labelwood.prime.extreme import classifier_scores
+
+            vectors = classifier_scores(self.prototypes_, self.classifiers_, scores)
             device = next(self.network_.parameters()).device
             there = device if device.type == "cuda" else None
-            self._index = PrototypeIndex(self.prototypes_, device=there, n_threads=self.n_threads)
+            self._index = PrototypeIndex(vectors, device=there, n_threads=self.n_threads)
+            self._indexed = scores
         return padded(self._index.topk(queries, k, limits), k)
 
     def predict(self, texts: Any, k: int | None = None) -> Any:
@@ -212,6 +257,8 @@ class PrimeClassifier(Params):
                 new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
         first = self.n_labels_
         self.prototypes_ = np.concatenate([self.prototypes_, new])
+        if self.classifiers_ is not None:
+            self.classifiers_ = np.concatenate([self.classifiers_, new])
         self.n_labels_, self._index = len(self.prototypes_), None
         return list(range(first, self.n_labels_))
 
@@ -260,11 +307,14 @@ class PrimeClassifier(Params):
         if self.network_.mixer is not None:
             weights = {n: t.detach().cpu().numpy() for n, t in self.network_.mixer.state_dict().items()}
             parts["mixer"] = State("mixer", {}, {}, arrays=weights)
+        arrays = {"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_}
+        if self.classifiers_ is not None:
+            arrays["classifiers"] = self.classifiers_
         return State(
             kind=self.kind,
             params={"settings": as_settings(self.settings).model_dump(mode="json")},
             fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "history": self.history_},
-            arrays={"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_},
+            arrays=arrays,
             parts=parts,
         )
 
@@ -291,13 +341,17 @@ class PrimeClassifier(Params):
         return model
 
     def _restore_tables(self, state: State, dim: int) -> None:
-        for name in ("prototypes", "free_vectors", "centres"):
+        self.classifiers_ = None  # unless they are there
+        for name in ("prototypes", "free_vectors", "centres", *({"classifiers"} & state.arrays.keys())):
             array = state.array(name, np.float32, 2)
             if array.shape[1] != dim or (state.verify and not np.isfinite(array).all()):
                 raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
             setattr(self, f"{name}_", array)
-        if len(self.prototypes_) != self.n_labels_ or len(self.free_vectors_) != len(self.centres_):
-            raise ModelError("the model's prototypes or free vectors differ in number from its labels: save it again")
+        others = self.prototypes_ if self.classifiers_ is None else self.classifiers_
+        if {len(self.prototypes_), len(others)} != {self.n_labels_} or len(self.free_vectors_) != len(self.centres_):
+            raise ModelError(
+                "the model's prototypes, classifiers or free vectors differ in number from its labels: save it again"
+            )
 
 
 def check_deep(settings: PrimeSettings) -> None:
