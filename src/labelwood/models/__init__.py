@@ -10,6 +10,7 @@ from labelwood.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.base import Model
+    from labelwood.store import State
 
 MODELS = {
     "centroid": "labelwood.models.centroid:CentroidClassifier",
@@ -19,8 +20,12 @@ MODELS = {
 }
 # Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
 OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
-# These embed texts by themselves.
-OF_TEXTS = {"prime": "labelwood.prime.classifier:PrimeClassifier"}
+# These take texts.
+OF_TEXTS = {
+    "text": "labelwood.models.text:TextClassifier",
+    "prime": "labelwood.prime.classifier:PrimeClassifier",
+    "fused": "labelwood.models.fused:FusedClassifier",
+}
 
 
 def model_class(name: str) -> type[Model]:
@@ -56,12 +61,18 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
     """
     from labelwood import store
 
-    state = store.read(path, verify=verify)
-    if state.kind == "text":
-        from labelwood.models.text import TextClassifier
+    return from_state(store.read(path, verify=verify), path)
 
-        return TextClassifier.from_state(state)
+
+def from_state(state: State, where: Any = "a part of the model") -> Any:
+    """The model that a state describes, whatever its kind.
+
+    Example:
+        >>> import labelwood as lw
+        >>> from_state(lw.CentroidClassifier().fit([[1.0]], [[1]]).state())
+        CentroidClassifier()
+    """
     place = (MODELS | OF_BAGS | OF_TEXTS).get(state.kind)
     if place is None:
-        raise ModelError(f"{path}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
+        raise ModelError(f"{where}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
     return _class_at(place).from_state(state)
