@@ -74,7 +74,7 @@ class ClassifierTrainer:
         columns, places = np.unique(labels, return_inverse=True)
         truth = torch.zeros(len(which), len(columns), dtype=torch.bool, device=self.queries.device)
         truth[self._there(rows), self._there(places)] = True
-        queries = unit(self.dropout(self.queries[self._there(which)]))
+        queries = self.dropout(self.queries[self._there(which)])
         loss = self.loss(queries @ unit(self.weights(self._there(columns))).T, truth)
         loss.backward()
         for group in self.adam.param_groups:
