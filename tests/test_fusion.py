@@ -123,10 +123,24 @@ def test_more_tail_means_rarer_labels():
     calibrating, Y = made()
     rarity = rarity_of(Y)
     mean = [
-        np.asarray(rarity)[lw.Fusion(tail=tail).fit(calibrating, Y, rarity).combine(calibrating, 1).ids].mean()
+        np.asarray(rarity)[lw.Fusion(tail=tail).fit(calibrating, Y, rarity).combine(calibrating, 3).ids].mean()
         for tail in (0.0, 0.5, 1.0)
     ]
     assert mean[0] < mean[1] < mean[2]
+
+
+def test_the_most_likely_answer_comes_first_unless_that_is_not_wanted():
+    calibrating, Y = made()
+    likely, raised, rare = (
+        lw.Fusion(tail=tail, likely_first=first).fit(calibrating, Y, rarity_of(Y)).combine(calibrating, 5)
+        for tail, first in ((0.0, True), (1.0, True), (1.0, False))
+    )
+    assert np.array_equal(raised.ids[:, 0], likely.ids[:, 0])
+    assert (rare.ids[:, 0] != likely.ids[:, 0]).any()
+    assert np.array_equal(raised.scores[:, 0], rare.scores[:, 0]), "with the highest score of the row"
+    assert (np.diff(raised.scores, axis=1) <= 0).all()
+    moved = raised.ids[:, 0] != rare.ids[:, 0]
+    assert np.array_equal(raised.ids[~moved], rare.ids[~moved])
 
 
 def test_the_tail_that_is_chosen_is_the_best_of_the_worst_gains():

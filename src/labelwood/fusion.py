@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 Ids = NDArray[np.int64]
 _BLOCK = 4096  # rows whose candidates are in memory at a time
+_CHUNK = 1 << 16  # candidates whose features are
 _KNOTS = 32  # of a curve
 _TAILS = tuple(round(0.05 * i, 2) for i in range(21))
 _JUDGED_BY = ("P@1", "P@5", "PSP@5")
@@ -205,12 +206,14 @@ class Fusion(Params):
     """Joins the answers of several models, calibrated on rows that these have not learned from.
 
     Answers are ranked by their probability of being right times the label's inverse propensity to the power `tail`.
-    With 0 that is the probability itself, which is best for precision. More puts rare labels first: each of them is
-    less likely to be right, and says more.
+    With 0 that is the probability itself, which is best for precision. More brings rare labels forward: each of them is
+    less likely to be right, and says more. The first answer is the most likely one all the same.
 
     Parameters:
         tail: Between 0 and 1. None chooses on the calibration rows what is furthest ahead of every single model in
             whichever of P@1, P@5 and PSP@5 it is least ahead in.
+        likely_first: Whether the most likely answer comes first, with the score of the one that would; else `tail` is
+            for all answers.
 
     Fitted attributes: `n_models_`, `n_labels_`, `tail_`, and `gains_`, by how many points the fused answers are ahead
     of the best single model in each of these metrics on the calibration rows.
@@ -235,8 +238,9 @@ class Fusion(Params):
     regression_: Regression
     inv_propensity_: Numbers  # of each label
 
-    def __init__(self, *, tail: Annotated[float, Ge(0), Le(1)] | None = None) -> None:
+    def __init__(self, *, tail: Annotated[float, Ge(0), Le(1)] | None = None, likely_first: bool = True) -> None:
         self.tail = tail
+        self.likely_first = likely_first
 
     def fit(self, answers: Sequence[TopK], Y: Any, inv_propensity: Any) -> Self:
         """Learns from each model's answers for the same rows, which no model learned from, and rows × labels `Y`.
@@ -253,22 +257,35 @@ class Fusion(Params):
         self.inv_propensity_ = _propensities(inv_propensity, max(truth.n_cols, int(found.labels.max()) + 1))
         right = _is_right(found, truth)
         self.curves_ = [Curve.of(found.scores[:, m], right) for m in range(len(answers))]
-        X = features(found, self.curves_, self.inv_propensity_)
-        near = found.ranks.min(axis=1) < _NEAR
-        self.regression_ = Regression.of(X[near], right[near])
+        near = np.flatnonzero(found.ranks.min(axis=1) < _NEAR)
+        X = features(_some(found, near), self.curves_, self.inv_propensity_)
+        self.regression_ = Regression.of(X, right[near])
         self.n_models_, self.n_labels_ = len(answers), len(self.inv_propensity_)
-        chances = self.regression_(X)
+        chances = self._chances(found)
         tails = _TAILS if self.tail is None else (self.tail,)
-        judged = [self._judged(found, chances, tail, truth) for tail in tails]
+        ranked = (self._ranked(found, chances, tail, truth.n_rows, 5) for tail in tails)
+        judged = [_measured(top, truth, self.inv_propensity_) for top in ranked]
         alone = [_measured(top, truth, self.inv_propensity_) for top in answers]
         gains = [{name: m[name] - max(a[name] for a in alone) for name in m} for m in judged]
-        which = int(np.argmax([min(gain.values()) for gain in gains]))
+        which = max(range(len(gains)), key=lambda i: sorted(gains[i].values()))  # of equal ones, the next decides
         self.tail_, self.gains_ = tails[which], gains[which]
         return self
 
-    def _judged(self, found: Candidates, chances: Numbers, tail: float, truth: Sparse) -> dict[str, float]:
-        top = _best(found, chances * self.inv_propensity_[found.labels] ** tail, truth.n_rows, 5)
-        return _measured(top, truth, self.inv_propensity_)
+    def _chances(self, found: Candidates) -> Numbers:
+        blocks = [slice(at, at + _CHUNK) for at in range(0, max(len(found.rows), 1), _CHUNK)]
+        parts = (features(_some(found, block), self.curves_, self.inv_propensity_) for block in blocks)
+        return np.concatenate([self.regression_(X) for X in parts])
+
+    def _ranked(self, found: Candidates, chances: Numbers, tail: float, n_rows: int, k: int) -> TopK:
+        scores = chances * self.inv_propensity_[found.labels] ** tail
+        if not self.likely_first or not len(scores):
+            return _best(found, scores, scores, n_rows, k)
+        starts = np.flatnonzero(np.diff(found.rows, prepend=-1))
+        most_likely = np.lexsort((-chances, found.rows))[starts]
+        order = scores.copy()
+        order[most_likely] = np.inf
+        scores[most_likely] = np.maximum.reduceat(scores, starts)
+        return _best(found, scores, order, n_rows, k)
 
     def combine(self, answers: Sequence[TopK], k: int = 5) -> TopK:
         """The `k` best labels of each row, best first, from each model's answers in the order of `fit`."""
@@ -290,8 +307,7 @@ class Fusion(Params):
             raise LabelwoodError(
                 f"an answer is label {found.labels.max()}: the fused models had {self.n_labels_} labels"
             )
-        chances = self.regression_(features(found, self.curves_, self.inv_propensity_))
-        return _best(found, chances * self.inv_propensity_[found.labels] ** self.tail_, len(answers[0]), k)
+        return self._ranked(found, self._chances(found), self.tail_, len(answers[0]), k)
 
     def state(self) -> State:
         """Everything the store needs."""
@@ -331,6 +347,10 @@ class Fusion(Params):
         return fusion
 
 
+def _some(found: Candidates, which: Any) -> Candidates:
+    return Candidates(*(column[which] for column in found))
+
+
 def _check_answers(answers: Sequence[TopK]) -> None:
     if len({len(top) for top in answers}) != 1:
         raise LabelwoodError(
@@ -358,9 +378,9 @@ def _is_right(found: Candidates, truth: Sparse) -> NDArray[np.bool_]:
     return right
 
 
-def _best(found: Candidates, scores: Numbers, n_rows: int, k: int) -> TopK:
-    """The k best candidates of each row; equal scores by ascending label, in which order candidates come."""
-    order = np.lexsort((-scores, found.rows))
+def _best(found: Candidates, scores: Numbers, by: Numbers, n_rows: int, k: int) -> TopK:
+    """The k best candidates of each row; equal ones by ascending label, in which order candidates come."""
+    order = np.lexsort((-by, found.rows))
     rows = found.rows[order]
     place = np.arange(len(rows)) - np.searchsorted(rows, rows)
     kept = place < k

@@ -35,6 +35,7 @@ class FusedClassifier(Params):
         held_out: The share of rows to calibrate on.
         refit: Whether members learn again from all rows, which takes their training time once more.
         tail: How much rare labels are preferred, from 0 to 1; see `Fusion`. None chooses on the held-out rows.
+        likely_first: Whether the most likely answer comes first, however rare others are.
         candidates: How many answers each member is asked for.
         propensity_family: See `labelwood.labels.inverse_propensities`.
         seed: Which rows are held out depends on it.
@@ -64,6 +65,7 @@ class FusedClassifier(Params):
         held_out: Annotated[float, Gt(0), Lt(1)] = 0.1,
         refit: bool = True,
         tail: Annotated[float, Ge(0), Le(1)] | None = None,
+        likely_first: bool = True,
         candidates: Annotated[int, Ge(1)] = 100,
         propensity_family: Literal["default", "wikipedia", "amazon"] = "default",
         seed: Annotated[int, Ge(0)] = 0,
@@ -73,6 +75,7 @@ class FusedClassifier(Params):
         self.held_out = held_out
         self.refit = refit
         self.tail = tail
+        self.likely_first = likely_first
         self.candidates = candidates
         self.propensity_family = propensity_family
         self.seed = seed
@@ -91,7 +94,7 @@ class FusedClassifier(Params):
         members = [self._learned(member, part, seen, label_texts, "-part") for member in self.members]
         answers = [self._answers(member, rest, min(self.candidates, truth.shape[1]), {}) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
-        fusion = Fusion(tail=self.tail).fit(answers, truth[judged], rarity)
+        fusion = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
         if self.refit:
             members = [self._learned(m, rows, truth, label_texts) for m in self.members]
         self.members_, self.fusion_ = members, fusion
@@ -176,7 +179,7 @@ class FusedClassifier(Params):
 
         self.check_fitted()
         parts = {f"member-{number}": member.state() for number, member in enumerate(self.members_)}
-        names = ("held_out", "refit", "tail", "candidates", "propensity_family", "seed")
+        names = ("held_out", "refit", "tail", "likely_first", "candidates", "propensity_family", "seed")
         return State(
             kind=self.kind,
             params={name: getattr(self, name) for name in names},
