@@ -186,8 +186,8 @@ class Regression(NamedTuple):
         return model
 
     def __call__(self, X: Numbers) -> Numbers:
-        """Probabilities."""
-        return _sigmoid(self._scaled(X) @ self.weights)
+        """Probabilities; a row's does not depend on which others are there, as that of a matrix product would."""
+        return _sigmoid(np.einsum("ij,j->i", self._scaled(X), self.weights))
 
     def _scaled(self, X: Numbers) -> Numbers:
         return np.column_stack([np.ones(len(X)), (X - self.means) / self.scales])
