@@ -177,3 +177,23 @@ def test_labelwood_and_its_command_line_do_not_import_torch():
         "assert not {'torch', 'transformers', 'tokenizers'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pairs_in_filters_are_neither_right_nor_wrong():
+    """Every text is the text of a label that is not its own, and would never get away from it."""
+    n = 32
+    texts = [f"thing{i} kind{i % 4}" for i in range(n)]
+    Y = np.roll(np.eye(n), 1, axis=1)
+    itself = np.stack([np.arange(n)] * 2, axis=1)
+    losses = []
+    for filters in (None, itself):
+        model = lw.PrimeClassifier(settings=changed(training={"epochs": 30}))
+        losses.append(model.fit(texts, Y, texts, filters=filters).history_[-1]["query_to_label"])
+    assert losses[1] < 0.8 * losses[0]
+
+
+@pytest.mark.parametrize(("filters", "says"), [([(99, 0)], "row 99"), ([(0, 99)], "label 99"), ([0], "shape")])
+def test_filters_that_name_no_pairs_are_one_clear_sentence(filters, says):
+    texts, Y, label_texts = texts_and_labels()
+    with pytest.raises(LabelwoodError, match=says):
+        lw.PrimeClassifier(settings=QUICK).fit(texts, Y, label_texts, filters=filters)

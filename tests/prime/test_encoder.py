@@ -11,8 +11,8 @@ import torch
 from tests.prime.samples import write_checkpoint
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
+from labelwood.prime.embedding import embedded
 from labelwood.prime.encoder import encoder_from_state, load_encoder
-from labelwood.prime.network import embedded
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokens import Tokens
 

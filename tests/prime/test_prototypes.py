@@ -41,7 +41,7 @@ def test_centroids_are_a_moving_average_and_duplicates_are_averaged_first():
     torch.manual_seed(0)
     start, queries = torch.randn(4, 3), torch.randn(3, 3)
     memory = CentroidMemory(start, momentum=0.95)
-    memory.update(np.array([2, 0, 2]), queries)
+    memory.update(torch.tensor([0, 2, 3]), queries, which=torch.tensor([1, 0, 1]))
     expected = start.clone()
     expected[0] = 0.95 * start[0] + 0.05 * queries[1]
     expected[2] = 0.95 * start[2] + 0.05 * (queries[0] + queries[2]) / 2

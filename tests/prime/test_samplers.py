@@ -100,14 +100,15 @@ def test_a_batch_knows_every_true_pair_of_its_columns(columns, hard):
     sampler.hard = mined(rng.normal(size=(len(Y), 4)).astype(np.float32), vectors, from_dense(Y), n_kept=4)
     queries = np.array([5, 0, 17, 39])
     batch = sampler.batch(queries, epoch=1, step=2)
-    truth = np.zeros((4, len(batch.labels)))
+    truth = np.zeros((4, len(batch.columns)))
     truth[batch.true_rows, batch.true_columns] = 1
-    assert np.array_equal(truth, Y[queries][:, batch.labels])
-    assert np.array_equal(batch.labels[batch.positives], batch.sampled)
+    assert np.array_equal(truth, Y[queries][:, batch.labels[batch.columns]])
+    assert len(set(batch.labels.tolist())) == len(batch.labels)
+    drawn = batch.labels[batch.columns[batch.positives]]
     assert (np.take_along_axis(truth, batch.positives, 1) == 1).all()
     for column, owner in enumerate(batch.owners):
         assert truth[owner, column] == 1
-    assert len(batch.owners) == {"sampled": 8, "distinct": len(set(batch.sampled.ravel())), "all": 0}[columns]
+    assert len(batch.owners) == {"sampled": 8, "distinct": len(set(drawn.ravel())), "all": 0}[columns]
 
 
 def test_rare_labels_are_drawn_more_often_with_propensities():
@@ -118,7 +119,7 @@ def test_rare_labels_are_drawn_more_often_with_propensities():
     for weights in ("uniform", "propensity"):
         sampler = BatchSampler(from_dense(Y), BatchSettings(positives=1, positive_weights=weights), seed=0)
         batches = [sampler.batch(np.arange(5), epoch=0, step=step) for step in range(400)]
-        shares.append(np.mean([batch.sampled for batch in batches]))
+        shares.append(np.mean([batch.labels[batch.columns[batch.positives]] for batch in batches]))
     assert shares[0] == pytest.approx(0.5, abs=0.05)
     assert shares[1] > 0.65
 
@@ -129,3 +130,18 @@ def test_mined_labels_are_near_and_never_true():
     found = mined(queries, labels, from_dense(Y), n_kept=3).labels
     products = np.where(Y > 0, -np.inf, queries @ labels.T)
     assert np.array_equal(found, np.argsort(-products, axis=1, kind="stable")[:, :3])
+
+
+@pytest.mark.parametrize("columns", ["sampled", "all"])
+def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
+    Y = np.eye(4, dtype=np.float32)
+    spared = Y.copy()
+    spared[0, 1] = spared[2, 3] = 1
+    sampler = BatchSampler(
+        from_dense(Y), BatchSettings(positives=1, columns=columns), seed=0, spared=from_dense(spared)
+    )
+    batch = sampler.batch(np.arange(4), epoch=0, step=0)
+    truth = np.zeros((4, 4))
+    truth[batch.true_rows, batch.true_columns] = 1
+    assert np.array_equal(truth, spared[:, batch.labels[batch.columns]])
+    assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]

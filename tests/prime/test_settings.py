@@ -31,8 +31,9 @@ def test_the_lineage_and_the_ablations_are_there():
     assert "table11_uniform_positives" in names
 
 
-def test_defaults_are_prime_s():
-    assert load_settings(CONFIGS / "prime.toml") == PrimeSettings()
+def test_defaults_are_prime_s_with_an_anchor():
+    assert load_settings(CONFIGS / "prime.toml").with_changes({"objective": {"anchor": 0.1}}) == PrimeSettings()
+    assert load_settings(CONFIGS / "anchored.toml") == PrimeSettings()
 
 
 def test_configurations_differ_from_each_other():
@@ -66,7 +67,8 @@ def ngame_loss(sims, truth, positives, *, margin=0.3, tau=0.1, k=10):
 
 def loss_of(name, u_q, u_l, prototypes, *, truth, positives):
     objective = Objective(load_settings(CONFIGS / f"{name}.toml"))
-    relations = Relations.of(truth.shape, *truth.nonzero(), positives=positives, owners=positives[:, 0])
+    indices = (*truth.nonzero(), positives, positives[:, 0])
+    relations = Relations.of(truth.shape, *(torch.from_numpy(i) for i in indices))
     total, parts = objective(unit(u_q), unit(u_l), prototypes, relations)
     assert len(parts) == 1
     return total.item()

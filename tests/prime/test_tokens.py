@@ -71,9 +71,9 @@ def test_a_cache_that_cannot_be_is_one_clear_sentence(tmp_path):
 
 def test_batches_are_as_wide_as_their_longest_text_needs_in_eights():
     tokens = Tokens.of(TEXTS, WordHasher(1000), max_tokens=32)
-    feeder = TokenFeeder(tokens, "cpu")
+    feeder = TokenFeeder((tokens,), "cpu")
     for which in ([0, 2], [1], [3, 1, 0], [2, 2]):
-        ids, real = feeder(np.array(which))
+        ids, real = feeder.padded(np.array(which))
         assert ids.shape[1] == -(-tokens.lengths[which].max() // 8) * 8
         for row, mask, text in zip(ids.numpy(), real.numpy(), which, strict=True):
             expected = tokens.ids[tokens.offsets[text] : tokens.offsets[text + 1]]
@@ -85,7 +85,7 @@ def test_batches_are_as_wide_as_their_longest_text_needs_in_eights():
 def test_chunks_by_length_hold_every_text_once():
     tokens = Tokens.of(TEXTS * 3, WordHasher(1000), max_tokens=32)
     which = np.array([1, 5, 0, 2, 9, 9])
-    chunks = list(tokens.by_length(which, 4))
+    chunks = TokenFeeder((tokens,), "cpu").by_length(which, 4)
     assert sorted(np.concatenate(chunks).tolist()) == list(range(6))
     lengths = tokens.lengths[which[np.concatenate(chunks)]]
     assert (np.diff(lengths) >= 0).all()

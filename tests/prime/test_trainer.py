@@ -13,6 +13,7 @@ from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import as_labels
 from labelwood.prime.encoder import load_encoder
+from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.settings import as_settings
 from labelwood.prime.tokens import Tokens
 from labelwood.prime.trainer import Pairs, Trainer
@@ -21,7 +22,8 @@ from labelwood.prime.trainer import Pairs, Trainer
 def pairs_for(encoder, **sizes):
     texts, Y, label_texts = texts_and_labels(**sizes)
     tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
-    return Pairs(*tokens, as_labels(Y, len(texts)))
+    Y = as_labels(Y, len(texts))
+    return Pairs(*tokens, Y, Y)
 
 
 def make(settings=QUICK, kind=Trainer, **options):
@@ -144,14 +146,14 @@ def test_gradient_caching_repeats_the_dropout_of_a_transformer(checkpoint):
     trainer.network.train()
     which = np.arange(20)
     torch.manual_seed(1)
-    cached = trainer._cached(trainer._queries, which, 6)
+    chunks = trainer._embed.feeder.by_length(which, 6)
+    cached = CachedEmbeddings(lambda places: trainer._embed(which[places]), chunks, "cpu")
     (cached.vectors**2).sum().backward()
     cached.backward()
     found = [p.grad.clone() for p in trainer.network.encoder.parameters() if p.grad is not None]
     trainer.network.zero_grad()
     torch.manual_seed(1)
-    chunks = list(trainer.pairs.queries.by_length(which, 6))
-    sum((trainer._vectors(trainer._queries, which[chunk]) ** 2).sum() for chunk in chunks).backward()
+    sum((trainer._embed(which[chunk]) ** 2).sum() for chunk in chunks).backward()
     expected = [p.grad for p in trainer.network.encoder.parameters() if p.grad is not None]
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
 
@@ -236,9 +238,57 @@ def test_a_tiny_encoder_learns_a_thousand_pairs():
     torch.manual_seed(0)
     encoder = load_encoder(settings.encoder)
     tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in (texts, label_texts)]
-    rows = Pairs(*tokens, as_labels(np.eye(n), n))
+    rows = Pairs(*tokens, *[as_labels(np.eye(n), n)] * 2)
     trainer = Trainer(encoder, rows, settings)
     before = trainer.precision_at_1(rows)
     trainer.train()
     assert before < 50, "centroids alone know something"
     assert trainer.precision_at_1(rows) > 98
+
+
+def test_held_out_rows_are_not_judged_by_what_is_neither_right_nor_wrong():
+    settings = as_settings(changed(prototypes={"kind": "text"}, objective={"query_to_prototype": 0.0}))
+    encoder = load_encoder(settings.encoder)
+    tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=8)
+    Y, everything = (as_labels(np.array(matrix), 2) for matrix in ([[0, 1], [1, 0]], [[1, 1], [1, 1]]))
+    rows = Pairs(tokens, tokens, Y, Y)
+    trainer = Trainer(encoder, rows, settings)
+    assert trainer.precision_at_1(rows) == 0, "every text is nearest to itself"
+    assert trainer.precision_at_1(replace(rows, spared=everything)) == 100
+
+
+def hopeless(anchor):
+    """Every query has a label that says nothing about it: margins are met best where all vectors are the same."""
+    settings = as_settings(
+        changed(
+            objective={"anchor": anchor, "query_to_prototype": 0.0, "regulariser": 0.0},
+            prototypes={"kind": "text"},
+            batches={"size": 256, "positives": 1, "sampler": "random"},
+            training={"epochs": 40, "learning_rate": 0.1},
+        )
+    )
+    torch.manual_seed(0)
+    rng, encoder = np.random.default_rng(0), load_encoder(settings.encoder)
+    texts = [[f"{kind}{a} both" for a in rng.permutation(256)] for kind in ("a", "b")]
+    tokens = [Tokens.of(t, encoder.tokenizer, max_tokens=8) for t in texts]
+    Y = as_labels((rng.random((256, 256)) < 0.02) | np.eye(256, dtype=bool), 256)
+    return Trainer(encoder, Pairs(*tokens, Y, Y), settings)
+
+
+def test_an_anchor_keeps_vectors_apart():
+    found = []
+    for anchor in (0.0, 1.0):
+        trainer = hopeless(anchor)
+        trainer.train()
+        found.append(trainer.history[-1]["mean_cosine"])
+    assert found[1] < found[0] - 0.1
+
+
+def test_vectors_that_are_all_the_same_are_told():
+    trainer = make()
+    trainer.bank[:] = trainer.bank[0].clone()
+    assert trainer._first_mean_cosine < 0.9
+    trainer.settings = trainer.settings.with_changes({"training": {"epochs": 1, "learning_rate": 1e-9}})
+    trainer.n_batches = 0
+    with pytest.warns(UserWarning, match="nearly the same vector: raise objective.anchor"):
+        trainer.train()

@@ -72,9 +72,20 @@ def _among(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.boo
 
 def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     """The distinct pairs as sorted keys."""
+    array = checked_pairs(pairs, n_rows)
+    return np.unique(_key(array[:, 0], array[:, 1]))
+
+
+def checked_pairs(pairs: Any, n_rows: int) -> NDArray[Any]:
+    """The pairs (row, label) as an array, n × 2; raises `LabelwoodError` if they are not such pairs.
+
+    Example:
+        >>> checked_pairs([(0, 4)], n_rows=1).tolist()
+        [[0, 4]]
+    """
     array = np.asarray(pairs)
     if array.size == 0:
-        return np.zeros(0, np.int64)
+        return np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         raise LabelwoodError(
             f"filters have shape {array.shape} and dtype {array.dtype}: pass pairs (row, label) of whole numbers, n × 2"
@@ -85,7 +96,7 @@ def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
         raise LabelwoodError(
             f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
         )
-    return np.unique(_key(array[:, 0], array[:, 1]))
+    return array
 
 
 def ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:

@@ -91,5 +91,6 @@ def _fingerprint(trainer: Trainer) -> str:
     digest = sha256(repr((settings, trainer.device.type)).encode())
     for tokens in (pairs.queries, pairs.labels):
         digest.update(tokens.digest().encode())
-    digest.update(pairs.Y.indptr.tobytes() + pairs.Y.indices.tobytes())
+    for matrix in (pairs.Y, pairs.spared):
+        digest.update(matrix.indptr.tobytes() + matrix.indices.tobytes())
     return digest.hexdigest()

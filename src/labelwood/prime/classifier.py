@@ -9,10 +9,12 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from labelwood.base import Limits, Params, Threads, TopK, padded
 from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_labels, check_k, from_scipy, thread_count
+from labelwood.metrics.filters import checked_pairs
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.settings import PrimeSettings, as_settings
 from labelwood.progress import shown
@@ -87,12 +89,16 @@ class PrimeClassifier(Params):
         self.verbose = verbose
         self.n_threads = n_threads
 
-    def fit(self, texts: Any, Y: Any, label_texts: Any) -> Self:
-        """Learns from texts, rows × labels `Y` (any entry other than zero is a label), and a text for each label."""
+    def fit(self, texts: Any, Y: Any, label_texts: Any, *, filters: Any = None) -> Self:
+        """Learns from texts, rows × labels `Y` (any entry other than zero is a label), and a text for each label.
+
+        `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
+        """
         check_params(type(self), self.get_params(deep=False))
         settings = as_settings(self.settings)
         rows, labels = _texts(texts, "texts"), _texts(label_texts, "label_texts")
         truth = _truth(Y, len(rows), len(labels))
+        spared = _with_pairs(truth, filters)
         with self._computing(settings) as device:
             import torch
 
@@ -101,7 +107,7 @@ class PrimeClassifier(Params):
 
             torch.manual_seed(settings.training.seed)
             encoder = load_encoder(settings.encoder)
-            pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, truth, labels)
+            pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, (truth, spared))
             trainer = Trainer(
                 encoder,
                 pairs,
@@ -147,14 +153,14 @@ class PrimeClassifier(Params):
         return self
 
     def _pairs(
-        self, tokenizer: Any, settings: PrimeSettings, rows: Any, Y: Sparse, labels: Any
+        self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: tuple[Sparse, Sparse]
     ) -> tuple[Pairs, Pairs | None]:
-        """Rows to learn from, which have a label each, and rows to measure on."""
+        """Rows to learn from, which have a label each, and rows to measure on; `known`: what is true, and spared."""
         from labelwood.prime.tokens import Tokens
         from labelwood.prime.trainer import Pairs
 
         e, t = settings.encoder, settings.training
-        useful = np.flatnonzero(np.diff(Y.indptr))
+        useful = np.flatnonzero(np.diff(known[0].indptr))
         if t.held_out:
             useful = np.random.default_rng([t.seed, _SPLIT]).permutation(useful)
         n_held_out = min(round(t.held_out * len(useful)), len(useful) - 1)
@@ -163,14 +169,15 @@ class PrimeClassifier(Params):
         def chosen(which: Any) -> Pairs:
             which = np.sort(which)
             tokens = Tokens.of(rows.take(which), tokenizer, max_tokens=e.max_tokens, cache=self.cache)
-            return Pairs(tokens, label_tokens, from_scipy(Y.to_scipy()[which]))
+            return Pairs(tokens, label_tokens, *(from_scipy(matrix.to_scipy()[which]) for matrix in known))
 
         return chosen(useful[n_held_out:]), chosen(useful[:n_held_out]) if n_held_out else None
 
     def _keep(self, trainer: Trainer) -> None:
         """Takes what is needed to answer and to add labels; the tables of training go."""
+        from labelwood.prime.embedding import embedded
         from labelwood.prime.encoder import unit
-        from labelwood.prime.network import all_prototypes, embedded
+        from labelwood.prime.network import all_prototypes
 
         network = trainer.network
         texts = embedded(network.encoder, trainer.pairs.labels, device=trainer.device)
@@ -263,7 +270,7 @@ class PrimeClassifier(Params):
         return list(range(first, self.n_labels_))
 
     def _vectors(self, texts: Any, device: Any, name: str) -> Any:
-        from labelwood.prime.network import embedded
+        from labelwood.prime.embedding import embedded
         from labelwood.prime.tokens import Tokens
 
         self.check_fitted()
@@ -411,3 +418,13 @@ def _truth(Y: Any, n_rows: int, n_labels: int) -> Sparse:
     if not len(truth.indices):
         raise LabelwoodError("Y has no label in any row: there is nothing to learn from")
     return truth
+
+
+def _with_pairs(Y: Sparse, pairs: Any) -> Sparse:
+    """Y with further entries."""
+    if pairs is None:
+        return Y
+    at = checked_pairs(pairs, Y.n_rows)
+    if len(at) and at[:, 1].max() >= Y.n_cols:
+        raise LabelwoodError(f"filters name label {at[:, 1].max()} and there are {Y.n_cols} labels: count from zero")
+    return as_labels(Y.to_scipy() + sparse.csr_array((np.ones(len(at)), at.T), Y.to_scipy().shape), Y.n_rows)

@@ -39,6 +39,10 @@ class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
     tokenizer: Tokenizer
 
     @abstractmethod
+    def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
+        """u of texts that are end to end; see `tokens.Packed`."""
+
+    @abstractmethod
     def state(self) -> State:
         """Everything the store needs."""
 
@@ -61,6 +65,10 @@ class TinyEncoder(Encoder):
     def forward(self, ids: Any, real: Any) -> Any:
         """u, texts × dim."""
         return mean_pooled(self.words(ids), real)
+
+    def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
+        """u of texts that are end to end."""
+        return packed_mean(self.words(ids), owners, bounds)
 
     def state(self) -> State:
         """Everything the store needs."""
@@ -101,6 +109,13 @@ class CheckpointEncoder(Encoder):
         hidden = self.model(input_ids=ids, attention_mask=real.long()).last_hidden_state
         return mean_pooled(hidden, real) if self.pooling == "mean" else hidden[:, 0]
 
+    def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
+        """u of texts that are end to end; needs packed attention."""
+        hidden = self.model(
+            input_ids=ids[None], position_ids=positions[None], attention_mask=None, bounds=bounds, longest=longest
+        ).last_hidden_state[0]
+        return packed_mean(hidden, owners, bounds) if self.pooling == "mean" else hidden[bounds[:-1]]
+
     def state(self) -> State:
         """Everything the store needs; the tokenizer's file is an array of bytes."""
         config = json.loads(self.model.config.to_json_string(use_diff=False))
@@ -129,6 +144,18 @@ def mean_pooled(hidden: Any, real: Any) -> Any:
     """
     weights = real[:, :, None].to(hidden.dtype)
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+
+
+def packed_mean(hidden: Any, owners: Any, bounds: Any) -> Any:
+    """The mean over the tokens of each text, texts end to end.
+
+    Example:
+        >>> hidden = torch.tensor([[2.0], [4.0], [9.0]])
+        >>> packed_mean(hidden, torch.tensor([0, 0, 1]), torch.tensor([0, 2, 3])).tolist()
+        [[3.0], [9.0]]
+    """
+    sums = hidden.new_zeros(len(bounds) - 1, hidden.shape[1], dtype=torch.float32)
+    return sums.index_add_(0, owners, hidden.float()) / bounds.diff().clamp(min=1)[:, None]
 
 
 def load_encoder(settings: EncoderSettings) -> Encoder:

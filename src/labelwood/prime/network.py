@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from labelwood.inputs import Floats, Sparse
@@ -19,9 +17,6 @@ from labelwood.prime.prototypes import (
     label_clusters,
 )
 from labelwood.prime.settings import PrimeSettings, PrototypeSettings
-from labelwood.prime.tokens import TokenFeeder, Tokens
-
-_EMBED_BATCH = 512
 
 
 class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
@@ -30,7 +25,8 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
         >>> settings = PrototypeSettings(kind="sum", free_vectors=2)
-        >>> dual = DualEncoder(TinyEncoder(dim=4), settings, free=FreeVectors(np.array([0, 1]), dim=4))
+        >>> owners = torch.tensor([0, 1]).numpy()
+        >>> dual = DualEncoder(TinyEncoder(dim=4), settings, free=FreeVectors(owners, dim=4))
         >>> dual.prototypes(torch.ones(2, 4), torch.tensor([0, 1])).shape
         torch.Size([2, 4])
     """
@@ -86,26 +82,6 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
         if self.mixer is not None:
             return self.mixer(texts, free, centroids)
         return unit(texts if self.kind == "text" or free is None else texts + free)
-
-
-def embedded(encoder: Any, tokens: Tokens, *, device: Any, precision: Any = None) -> Any:
-    """Vectors u of all texts, on the device; the encoder's dropout is off meanwhile.
-
-    Example:
-        >>> from labelwood.prime.encoder import TinyEncoder
-        >>> encoder = TinyEncoder(dim=4)
-        >>> embedded(encoder, Tokens.of(["a dog", "a"], encoder.tokenizer, max_tokens=8), device="cpu").shape
-        torch.Size([2, 4])
-    """
-    feeder, was_training = TokenFeeder(tokens, device), encoder.training
-    vectors = torch.empty(len(tokens), encoder.dim, device=device)
-    everything: NDArray[np.int64] = np.arange(len(tokens))
-    encoder.eval()
-    with torch.inference_mode(), precision or torch.autocast(torch.device(device).type, enabled=False):
-        for chunk in tokens.by_length(everything, _EMBED_BATCH):
-            vectors[torch.from_numpy(chunk).to(device)] = encoder(*feeder(chunk)).float()
-    encoder.train(was_training)
-    return vectors
 
 
 def all_prototypes(network: DualEncoder, texts: Any, *, block: int = 8192) -> Any:

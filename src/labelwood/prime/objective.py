@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from labelwood.prime.losses import make_loss, regulariser
+from labelwood.prime.losses import decoupled_softmax, make_loss, regulariser
 from labelwood.prime.settings import PrimeSettings
 
 
@@ -14,8 +14,8 @@ class Relations(NamedTuple):
     """What is true of a batch, on the device.
 
     Example:
-        >>> relations = Relations.of((2, 3), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
-        >>> relations.truth.int().tolist()
+        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
+        >>> Relations.of((2, 3), *indices).truth.int().tolist()
         [[1, 0, 0], [0, 1, 0]]
     """
 
@@ -24,34 +24,26 @@ class Relations(NamedTuple):
     owners: Any  # for each of the first columns, a query that has it
 
     @classmethod
-    def of(
-        cls,
-        shape: tuple[int, int],
-        true_rows: Any,
-        true_columns: Any,
-        *,
-        positives: Any,
-        owners: Any,
-        device: Any = "cpu",
-    ) -> Relations:
-        """From pairs of queries and columns that belong together; only these travel to the device."""
-
-        def moved(values: Any) -> Any:
-            return torch.as_tensor(values, dtype=torch.int64).to(device, non_blocking=True)
-
-        truth = torch.zeros(shape, dtype=torch.bool, device=device)
-        truth[moved(true_rows), moved(true_columns)] = True
-        return cls(truth, moved(positives), moved(owners))
+    def of(cls, shape: tuple[int, int], true_rows: Any, true_columns: Any, positives: Any, owners: Any) -> Relations:
+        """From pairs of queries and columns that belong together."""
+        truth = torch.zeros(shape, dtype=torch.bool, device=true_rows.device)
+        truth[true_rows, true_columns] = True
+        return cls(truth, positives, owners)
 
 
 class Objective:
-    """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5).
+    """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5), and an anchor in each L.
+
+    A margin is met the sooner the less vectors differ. Where most positives trail the hardest negatives, as at the
+    beginning, or all the time where answers are many and few of them are known, all vectors are drawn to one point.
+    The anchor, a softmax, costs most just there.
 
     Called with unit vectors of queries, of the columns' texts and of their prototypes, which are None where labels
     are represented by their texts; returns the sum and its parts by name.
 
     Example:
-        >>> relations = Relations.of((2, 2), [0, 1], [0, 1], positives=[[0], [1]], owners=[0, 1])
+        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
+        >>> relations = Relations.of((2, 2), *indices)
         >>> total, parts = Objective(PrimeSettings())(torch.eye(2), torch.eye(2), torch.eye(2), relations)
         >>> sorted(parts)
         ['label_to_query', 'query_to_label', 'query_to_prototype', 'regulariser']
@@ -60,7 +52,15 @@ class Objective:
     def __init__(self, settings: PrimeSettings) -> None:
         self.weights = settings.objective
         self.n_negatives = settings.loss.negatives
-        self.loss = make_loss(settings.loss)
+        self._loss = make_loss(settings.loss)
+
+    def loss(self, similarities: Any, truth: Any, positives: Any) -> Any:
+        """Of one relation: what the settings name, and the anchor."""
+        total = self._loss(similarities, truth, positives)
+        if not self.weights.anchor:
+            return total
+        softmax = decoupled_softmax(similarities, truth, positives, temperature=self.weights.anchor_temperature)
+        return total + self.weights.anchor * softmax
 
     def __call__(self, queries: Any, texts: Any, prototypes: Any, relations: Relations) -> tuple[Any, dict[str, Any]]:
         """The number to minimise, and what it is made of."""

@@ -31,7 +31,10 @@ class Optimiser:
         warm_up = settings.warm_up if settings.warm_up >= 1 else settings.warm_up * total_steps
         self.warm_up = min(round(warm_up), total_steps)
         self.names: list[str] = []
-        self._adam = torch.optim.AdamW(self._groups(network), lr=settings.learning_rate, eps=settings.epsilon)
+        fused = next(network.parameters()).is_cuda  # one kernel for all weights instead of several for each
+        self._adam = torch.optim.AdamW(
+            self._groups(network), lr=settings.learning_rate, eps=settings.epsilon, fused=fused
+        )
         self._peaks = [group["lr"] for group in self._adam.param_groups]
 
     def _groups(self, network: Any) -> list[dict[str, Any]]:

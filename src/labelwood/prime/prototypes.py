@@ -45,7 +45,8 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
 
     Example:
         >>> memory = CentroidMemory(torch.zeros(2, 3), momentum=0.9)
-        >>> memory.update(np.array([1, 1]), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]]))
+        >>> queries = torch.tensor([[1.0, 0, 0], [0, 1.0, 0]])
+        >>> memory.update(torch.tensor([0, 1]), queries, which=torch.tensor([1, 1]))
         >>> [round(x, 4) for x in memory(torch.tensor([1]))[0].tolist()]
         [0.05, 0.05, 0.0]
     """
@@ -59,14 +60,18 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
         """The centroids of some labels."""
         return self.centroids[labels]
 
-    def update(self, labels: NDArray[np.int64], queries: Any) -> None:
-        """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it occurs several times."""
-        distinct, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    def update(self, labels: Any, queries: Any, *, which: Any) -> None:
+        """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it has several.
+
+        `which` is the place in `labels`, which are different ones, of the label of each query. Nothing here waits for
+        the device.
+        """
         with torch.no_grad():
-            table = self.centroids
-            at, which, counts = (torch.from_numpy(a).to(table.device) for a in (distinct, which, counts))
-            means = table.new_zeros(len(distinct), table.shape[1]).index_add_(0, which, queries.to(table))
-            table[at] = self.momentum * table[at] + (1 - self.momentum) * means / counts[:, None]
+            before = self.centroids[labels]
+            sums = torch.zeros_like(before).index_add_(0, which, queries.to(before))
+            counts = before.new_zeros(len(labels)).index_add_(0, which, before.new_ones(len(which)))[:, None]
+            after = self.momentum * before + (1 - self.momentum) * sums / counts.clamp(min=1)
+            self.centroids[labels] = torch.where(counts > 0, after, before)
 
 
 class FreeVectors(nn.Module):  # type: ignore[misc]

@@ -113,32 +113,33 @@ class Batch(NamedTuple):
         >>> from labelwood.inputs import from_dense
         >>> Y = from_dense(np.float32([[1, 0, 1], [0, 0, 1]]))
         >>> sampler = BatchSampler(Y, BatchSettings(size=2, positives=1), seed=0)
-        >>> batch = sampler.batch(np.array([0, 1]), epoch=0, step=0)
-        >>> batch.labels[batch.positives].tolist() == batch.sampled.tolist()
-        True
+        >>> batch = sampler.batch(np.array([1, 1]), epoch=0, step=0)
+        >>> batch.labels.tolist(), batch.columns.tolist(), batch.positives.tolist()
+        ([2], [0, 0], [[0], [1]])
     """
 
     queries: Ids
-    labels: Ids  # of the columns
-    positives: Ids  # queries × P, columns
-    sampled: Ids  # queries × P, labels
-    owners: Ids  # for each column that was sampled a query that has it; such columns come first
-    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is one of its labels
+    labels: Ids  # different ones: each passes the encoder once
+    columns: Ids  # places in `labels`
+    positives: Ids  # queries × P, columns: the labels that were drawn
+    owners: Ids  # for each column that was drawn a query that has it; such columns come first
+    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is no negative for it
     true_columns: Ids
 
 
 class BatchSampler:
-    """Makes batches of queries.
+    """Makes batches of queries, whose labels `Y` has; pairs in `spared`, by default `Y`, are never negatives.
 
     Example:
         >>> from labelwood.inputs import from_dense
         >>> sampler = BatchSampler(from_dense(np.eye(3, dtype=np.float32)), BatchSettings(positives=1), seed=0)
         >>> sampler.batch(np.array([2, 0]), epoch=0, step=0).labels.tolist()
-        [2, 0]
+        [0, 2]
     """
 
-    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int) -> None:
+    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int, spared: Sparse | None = None) -> None:
         self.Y = Y
+        self.spared = Y if spared is None else spared
         self.settings = settings
         self.seed = seed
         self.hard = HardNegatives(np.empty((Y.n_rows, 0), np.int32))
@@ -150,21 +151,21 @@ class BatchSampler:
 
     def batch(self, queries: Ids, *, epoch: int, step: int) -> Batch:
         """The batch of these queries; the same for the same seed, epoch and step."""
-        sampled = self.draw(queries, np.random.default_rng([self.seed, epoch, step, _POSITIVES]))
+        drawn = self.draw(queries, np.random.default_rng([self.seed, epoch, step, _POSITIVES]))
         of_pair = np.repeat(np.arange(len(queries)), self.settings.positives)
         if self.settings.columns == "all":
-            labels, positives = np.arange(self.Y.n_cols), sampled
-            owners = np.empty(0, np.int64)
-        elif self.settings.columns == "distinct":
-            labels, first, which = np.unique(sampled, return_index=True, return_inverse=True)
-            positives, owners = which.reshape(sampled.shape), of_pair[first]
-        else:
-            labels, owners = sampled.ravel(), of_pair
-            positives = np.arange(sampled.size).reshape(sampled.shape)
-        if self.settings.hard_negatives and self.settings.columns != "all":
+            every = np.arange(self.Y.n_cols)
+            return Batch(queries, every, every, drawn, np.empty(0, np.int64), *true_pairs(self.spared, queries, every))
+        column_labels, owners = drawn.ravel(), of_pair
+        positives = np.arange(drawn.size).reshape(drawn.shape)
+        if self.settings.columns == "distinct":
+            column_labels, first, which = np.unique(drawn, return_index=True, return_inverse=True)
+            positives, owners = which.reshape(drawn.shape), of_pair[first]
+        if self.settings.hard_negatives:
             rng = np.random.default_rng([self.seed, epoch, step, _HARD])
-            labels = np.concatenate([labels, self.hard.draw(queries, self.settings.hard_negatives, rng)])
-        return Batch(queries, labels, positives, sampled, owners, *true_pairs(self.Y, queries, labels))
+            column_labels = np.append(column_labels, self.hard.draw(queries, self.settings.hard_negatives, rng))
+        labels, columns = np.unique(column_labels, return_inverse=True)
+        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, column_labels))
 
 
 def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:

@@ -91,6 +91,9 @@ class ObjectiveSettings(_Group):
     label_to_query: Amount = 1.0
     regulariser: Amount = 0.1
     regulariser_margin: Amount = 0.1
+    # A decoupled softmax beside the loss of each relation, which drawing all vectors together does not make smaller.
+    anchor: Amount = 0.1
+    anchor_temperature: Positive = 0.05
 
 
 class BatchSettings(_Group):
@@ -165,7 +168,7 @@ class ClassifierSettings(_Group):
 
 
 class PrimeSettings(_Group):
-    """Everything about a dual encoder; the defaults are PRIME's.
+    """Everything about a dual encoder; the defaults are PRIME's, with an anchor.
 
     Example:
         >>> settings = PrimeSettings(loss=LossSettings(kind="fixed"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,48 +60,101 @@ class Tokens:
         """How many tokens each text has."""
         return np.diff(self.offsets)
 
-    def by_length(self, which: Ids, size: int) -> Iterator[Ids]:
-        """Places in `which`, `size` at a time, so that texts of about the same length come together."""
-        order = np.argsort(self.offsets[which + 1] - self.offsets[which], kind="stable")
-        for at in range(0, len(order), size):
-            yield order[at : at + size]
+    def everything(self) -> Ids:
+        """The numbers of all texts."""
+        return np.arange(len(self))
 
     def digest(self) -> str:
         """A fingerprint of all tokens."""
         return sha256(self.ids.tobytes() + self.offsets.tobytes()).hexdigest()
 
 
+class Packed(NamedTuple):
+    """Texts end to end, on a device.
+
+    Example:
+        >>> feeder = TokenFeeder((Tokens(np.int32([5, 6, 7]), np.array([0, 1, 3]), pad_id=0),), "cpu")
+        >>> feeder.packed(np.array([1, 0])).positions.tolist()
+        [0, 1, 0]
+    """
+
+    ids: Any
+    positions: Any  # of tokens in their texts
+    owners: Any  # of tokens: the place of their text in the batch
+    bounds: Any  # where texts begin, and the end of the last
+    longest: int  # tokens that a text can have
+
+
 class TokenFeeder:
     """Tokens on a device, where batches of them are put together: only numbers of texts travel.
 
+    Texts of several tables are numbered through.
+
     Example:
-        >>> feeder = TokenFeeder(Tokens(np.int32([5, 6, 7]), np.array([0, 1, 3]), pad_id=0), "cpu")
-        >>> ids, real = feeder(np.array([1, 0]))
+        >>> feeder = TokenFeeder((Tokens(np.int32([5, 6, 7]), np.array([0, 1, 3]), pad_id=0),), "cpu")
+        >>> ids, real = feeder.padded(np.array([1, 0]))
         >>> ids[:, :3].tolist(), real[:, :3].tolist()
         ([[6, 7, 0], [5, 0, 0]], [[True, True, False], [True, False, False]])
     """
 
-    def __init__(self, tokens: Tokens, device: Any) -> None:
+    def __init__(self, tables: tuple[Tokens, ...], device: Any) -> None:
         import torch
 
-        self.tokens = tokens
         self.device = torch.device(device)
-        self._ids = torch.from_numpy(np.array(tokens.ids)).to(self.device)
-        self._steps = torch.arange(0, device=self.device)
+        self.pad_id = tables[0].pad_id
+        self.lengths: Ids = np.concatenate([table.lengths for table in tables])
+        self.longest = int(self.lengths.max(initial=1))
+        self._begins: Ids = np.cumsum(self.lengths) - self.lengths
+        self._ids = torch.cat([torch.from_numpy(np.array(table.ids)).to(self.device) for table in tables])
+        self._steps = torch.arange(self.longest + _MULTIPLE, device=self.device)
 
-    def __call__(self, which: Ids) -> tuple[Any, Any]:
+    def padded(self, which: Ids) -> tuple[Any, Any]:
         """Token numbers and which are real, texts × tokens, as wide as the longest of these texts needs."""
+        lengths = self.lengths[which]
+        width = -(-max(int(lengths.max(initial=1)), 1) // _MULTIPLE) * _MULTIPLE
+        begins, lengths = (moved[:, None] for moved in on_device((self._begins[which], lengths), self.device))
+        real = self._steps[:width] < lengths
+        at = (begins + self._steps[:width]).clamp(max=max(len(self._ids) - 1, 0))
+        return self._ids[at].long().masked_fill(~real, self.pad_id), real
+
+    def packed(self, which: Ids) -> Packed:
+        """The texts end to end."""
         import torch
 
-        begins = self.tokens.offsets[which]
-        lengths = self.tokens.offsets[which + 1] - begins
-        width = -(-max(int(lengths.max(initial=1)), 1) // _MULTIPLE) * _MULTIPLE
-        if width > len(self._steps):
-            self._steps = torch.arange(width, device=self.device)
-        both = torch.from_numpy(np.stack([begins, lengths])).to(self.device, non_blocking=True)[:, :, None]
-        real = self._steps[:width] < both[1]
-        at = (both[0] + self._steps[:width]).clamp(max=max(len(self._ids) - 1, 0))
-        return self._ids[at].long().masked_fill(~real, self.tokens.pad_id), real
+        lengths = self.lengths[which]
+        n_tokens = int(lengths.sum())
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        # What is added to a token's place in the batch to get its place in the table.
+        shifts = self._begins[which] - bounds[:-1]
+        bounds, lengths, shifts = on_device((bounds, lengths, shifts), self.device)
+        places = torch.arange(len(which), device=self.device)
+        # The number of tokens is told, or the GPU would be waited for.
+        owners = places.repeat_interleave(lengths, output_size=n_tokens)
+        at = torch.arange(n_tokens, device=self.device)
+        ids = self._ids[at + shifts[owners]].long()
+        return Packed(ids, at - bounds[owners], owners, bounds.int(), self.longest)
+
+    def by_length(self, which: Ids, size: int) -> list[Ids]:
+        """Places in `which`, `size` at a time, so that texts of about the same length come together."""
+        order = np.argsort(self.lengths[which], kind="stable")
+        return [order[at : at + size] for at in range(0, len(order), size)]
+
+
+def on_device(arrays: tuple[Any, ...], device: Any) -> list[Any]:
+    """Arrays of whole numbers as tensors on the device; they travel together, and nothing waits for them to arrive.
+
+    Example:
+        >>> [tensor.tolist() for tensor in on_device((np.array([1, 2]), np.array([[3], [4]])), "cpu")]
+        [[1, 2], [[3], [4]]]
+    """
+    import torch
+
+    arrays = tuple(np.asarray(array, np.int64) for array in arrays)
+    if torch.device(device).type == "cpu":
+        return [torch.from_numpy(array) for array in arrays]
+    together = torch.from_numpy(np.concatenate([array.ravel() for array in arrays])).pin_memory()
+    parts = together.to(device, non_blocking=True).split([array.size for array in arrays])
+    return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
 
 
 def _blocks(texts: Any) -> Iterator[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import warnings
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
@@ -14,19 +14,22 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats, Sparse
+from labelwood.metrics import evaluate, extra_candidates
 from labelwood.prime import checkpoint
+from labelwood.prime.embedding import Embedder, embedded
 from labelwood.prime.encoder import Encoder, unit
 from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.mining import mined
-from labelwood.prime.network import DualEncoder, all_prototypes, embedded
+from labelwood.prime.network import DualEncoder, all_prototypes
 from labelwood.prime.objective import Objective, Relations
 from labelwood.prime.optimiser import Optimiser
 from labelwood.prime.samplers import Batch, BatchSampler, QueryOrder
 from labelwood.prime.settings import PrimeSettings
-from labelwood.prime.tokens import TokenFeeder, Tokens
+from labelwood.prime.tokens import Tokens, on_device
 
 Ids = NDArray[np.int64]
+_COLLAPSED = 0.95  # mean cosine of two queries; about 0.1 is usual
 _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 
 
@@ -34,17 +37,21 @@ _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 class Pairs:
     """Queries, labels and which belong together; every query has a label.
 
+    `spared` has, besides those that belong together, the pairs that are no negatives either.
+
     Example:
         >>> from labelwood.inputs import from_dense
         >>> from labelwood.prime.tokenizer import WordHasher
         >>> tokens = Tokens.of(["a", "b"], WordHasher(100), max_tokens=4)
-        >>> len(Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))).queries)
+        >>> Y = from_dense(np.eye(2, dtype=np.float32))
+        >>> len(Pairs(tokens, tokens, Y, Y).queries)
         2
     """
 
     queries: Tokens
     labels: Tokens
     Y: Sparse
+    spared: Sparse
 
 
 @dataclass
@@ -75,7 +82,8 @@ class Trainer:
         >>> encoder = TinyEncoder(dim=8)
         >>> tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=4)
         >>> settings = PrimeSettings().with_changes({"training": {"epochs": 3}, "batches": {"size": 2}})
-        >>> trainer = Trainer(encoder, Pairs(tokens, tokens, from_dense(np.eye(2, dtype=np.float32))), settings)
+        >>> Y = from_dense(np.eye(2, dtype=np.float32))
+        >>> trainer = Trainer(encoder, Pairs(tokens, tokens, Y, Y), settings)
         >>> trainer.train()
         >>> [line["epoch"] for line in trainer.history]
         [1, 2, 3]
@@ -103,7 +111,7 @@ class Trainer:
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
         self.order = QueryOrder(len(pairs.queries), b, seed=t.seed, n_threads=n_threads)
-        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed)
+        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, spared=pairs.spared)
         self.objective = Objective(settings)
         steps = t.epochs * -(-self.n_batches // t.accumulate)
         self.optimiser = Optimiser(self.network, t, total_steps=steps)
@@ -113,10 +121,18 @@ class Trainer:
             checkpoint.resume(self)
 
     def _begin(self, encoder: Encoder) -> None:
-        self._queries, self._labels = (TokenFeeder(t, self.device) for t in (self.pairs.queries, self.pairs.labels))
+        # Queries come first in the table of all texts, then labels.
+        self._embed = Embedder(
+            encoder,
+            (self.pairs.queries, self.pairs.labels),
+            device=self.device,
+            half=self._half(),
+            compiled=self.settings.training.compile,
+        )
+        vectors = unit(self._embed.all())
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
-        self.bank = unit(embedded(encoder, self.pairs.queries, device=self.device, precision=self._precision()))
-        texts = unit(embedded(encoder, self.pairs.labels, device=self.device, precision=self._precision()))
+        self._first_mean_cosine = mean_cosine(vectors[: len(self.pairs.queries)])
+        self.bank, texts = vectors[: len(self.pairs.queries)], vectors[len(self.pairs.queries) :]
         network = DualEncoder.begin(
             encoder,
             self.settings,
@@ -126,16 +142,10 @@ class Trainer:
             n_threads=self.n_threads,
         )
         self.network = network.to(self.device)
-        self._encode = torch.compile(encoder, dynamic=True) if self.settings.training.compile else encoder
 
     def _half(self) -> Any:
         halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
         return halves.get(self.settings.training.precision) if self.device.type == "cuda" else None
-
-    def _precision(self) -> AbstractContextManager[None]:
-        half = self._half()
-        found: AbstractContextManager[None] = torch.autocast(self.device.type, half, enabled=half is not None)
-        return found
 
     def train(self) -> None:
         """Runs until the last epoch, or until held-out P@1 no longer rises; leaves the best weights in `network`."""
@@ -145,6 +155,9 @@ class Trainer:
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
         self.network.eval()
+        if self.history and self.history[-1]["mean_cosine"] > _COLLAPSED > self._first_mean_cosine:
+            message = "texts have nearly the same vector: raise objective.anchor or lower training.learning_rate"
+            warnings.warn(f"all {len(self.bank)} {message}", stacklevel=2)
 
     def _is_enough(self) -> bool:
         patience = self.settings.training.patience
@@ -176,55 +189,45 @@ class Trainer:
             device = self.device if self.device.type == "cuda" else None
             n_kept = _KEPT_PER_HARD * b.hard_negatives
             self.sampler.hard = mined(
-                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.Y, n_kept=n_kept, device=device
+                self.bank.cpu().numpy(), self.label_vectors(), self.pairs.spared, n_kept=n_kept, device=device
             )
 
     def _learn(self, batch: Batch) -> dict[str, Any]:
         """Adds the gradient of a batch; returns its losses, which stay on the device."""
         chunk_size = self.settings.training.chunk_size
+        n_queries, texts = len(batch.queries), batch.labels + len(self.pairs.queries)
         if chunk_size is None:
-            queries, texts = self._vectors(self._queries, batch.queries), self._vectors(self._labels, batch.labels)
-            total, parts = self._loss(queries, texts, batch)
+            total, parts = self._loss(*self._together(batch.queries, texts), batch)
             self.scaler.scale(total).backward()
             return parts
-        both = (self._queries, batch.queries), (self._labels, batch.labels)
-        cached = [self._cached(feeder, which, chunk_size) for feeder, which in both]
-        total, parts = self._loss(cached[0].vectors, cached[1].vectors, batch)
+        which = np.concatenate([batch.queries, texts])
+        chunks = self._embed.feeder.by_length(which, chunk_size)
+        cached = CachedEmbeddings(lambda places: self._embed(which[places]), chunks, self.device)
+        total, parts = self._loss(cached.vectors[:n_queries], cached.vectors[n_queries:], batch)
         self.scaler.scale(total).backward()
-        for embeddings in cached:
-            embeddings.backward()
+        cached.backward()
         return parts
 
-    def _cached(self, feeder: TokenFeeder, which: Ids, chunk_size: int) -> CachedEmbeddings:
-        def encode(places: Ids) -> Any:
-            return self._vectors(feeder, which[places])
-
-        return CachedEmbeddings(encode, list(feeder.tokens.by_length(which, chunk_size)), self.device)
-
-    def _vectors(self, feeder: TokenFeeder, which: Ids) -> Any:
-        with self._precision():
-            return self._encode(*feeder(which)).float()
+    def _together(self, queries: Ids, texts: Ids) -> tuple[Any, Any]:
+        """Vectors of queries and of labels' texts, in one pass where the lengths of one do not pad the other."""
+        if not self._embed.packs:
+            return self._embed(queries), self._embed(texts)
+        vectors = self._embed(np.concatenate([queries, texts]))
+        return vectors[: len(queries)], vectors[len(queries) :]
 
     def _loss(self, queries: Any, texts: Any, batch: Batch) -> tuple[Any, dict[str, Any]]:
         """The objective of a batch from its vectors u, which also move the centroids and the bank."""
-        shape = len(batch.queries), len(batch.labels)
-        relations = Relations.of(
-            shape,
-            batch.true_rows,
-            batch.true_columns,
-            positives=batch.positives,
-            owners=batch.owners,
-            device=self.device,
-        )
-        with self._precision():
-            prototypes = self.network.prototypes(texts, torch.from_numpy(batch.labels).to(self.device))
+        rows, labels, columns, positives, owners, *truth = on_device(tuple(batch), self.device)
+        with torch.autocast(self.device.type, self._half(), enabled=self._half() is not None):
+            prototypes = self.network.prototypes(texts, labels)
+        relations = Relations.of((len(rows), len(columns)), truth[0], truth[1], positives, owners)
         h = unit(queries)
-        total, parts = self.objective(h, unit(texts), prototypes, relations)
-        self.bank[torch.from_numpy(batch.queries).to(self.device)] = h.detach()
+        z = None if prototypes is None else prototypes[columns]
+        total, parts = self.objective(h, unit(texts)[columns], z, relations)
+        self.bank[rows] = h.detach()
         if self.network.centroids is not None:
-            self.network.centroids.update(
-                batch.sampled.ravel(), h.detach().repeat_interleave(batch.sampled.shape[1], 0)
-            )
+            which = columns[positives]
+            self.network.centroids.update(labels, h.detach().repeat_interleave(which.shape[1], 0), which=which.ravel())
         return total / self._group_size(), {name: part.detach() for name, part in parts.items()}
 
     def _group_size(self) -> int:
@@ -248,6 +251,7 @@ class Trainer:
         if losses:  # none where training went on after the last batch
             line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
             self.note = f"{line['queries_per_second']:.0f} queries/s"
+        line["mean_cosine"] = mean_cosine(self.bank)
         if self.held_out is not None and self.course.epoch % self.settings.training.evaluate_every == 0:
             line["P@1"] = self.precision_at_1(self.held_out)
             self.note += f", P@1 {line['P@1']:.1f}"
@@ -263,7 +267,7 @@ class Trainer:
 
     def label_vectors(self) -> Floats:
         """Prototypes of all labels, or unit vectors of their texts where these represent them, as they are now."""
-        texts = embedded(self.network.encoder, self.pairs.labels, device=self.device, precision=self._precision())
+        texts = embedded(self.network.encoder, self.pairs.labels, device=self.device, half=self._half())
         vectors: Floats = all_prototypes(self.network, texts).cpu().numpy()
         return vectors
 
@@ -271,7 +275,18 @@ class Trainer:
         """The share of queries whose best label is right, in percent."""
         device = self.device if self.device.type == "cuda" else None
         index = PrototypeIndex(self.label_vectors(), device=device, n_threads=self.n_threads)
-        queries = embedded(self.network.encoder, rows.queries, device=self.device, precision=self._precision())
-        best = index.topk(unit(queries).cpu().numpy(), 1).ids[:, 0]
-        right = [best[i] in rows.Y.indices[rows.Y.indptr[i] : rows.Y.indptr[i + 1]] for i in range(len(best))]
-        return 100 * float(np.mean(right))
+        queries = embedded(self.network.encoder, rows.queries, device=self.device, half=self._half())
+        neutral = (rows.spared.to_scipy() - rows.Y.to_scipy()).tocoo()
+        filters = np.stack(neutral.coords, axis=1)[neutral.data != 0]
+        top = index.topk(unit(queries).cpu().numpy(), 1 + extra_candidates(filters, len(rows.queries)))
+        return evaluate(top, rows.Y.to_scipy(), ks=(1,), metrics=("P",), filters=filters)["P@1"]
+
+
+def mean_cosine(vectors: Any) -> float:
+    """The mean cosine of two of these vectors, which are of unit length.
+
+    Example:
+        >>> mean_cosine(torch.eye(4))
+        0.25
+    """
+    return float(vectors.mean(dim=0).square().sum())

@@ -1,0 +1,39 @@
+"""What each piece of PRIME-lite is worth: Tables 6, 9 and 11 of the paper, Figure 3's pieces, readings of the loss."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from common.kept import Kept
+from corpora import Corpus
+from learning import Trials
+
+SETS = ("wordnet", "debian_deps", "bookcrossing")
+# Each with the paper's table, what it is, and what it is compared with.
+ROWS: dict[str, tuple[str, str, str]] = {
+    "table6_prototype_only": ("table 6", "prototypes alone", ""),
+    "table6_with_query_to_label": ("table 6", "and query to label", "table6_prototype_only"),
+    "table6_with_dynamic_margin": ("table 6", "and dynamic margin", "table6_with_query_to_label"),
+    "table6_with_label_to_query": ("table 6", "and label to query", "table6_with_dynamic_margin"),
+    "prime_lite": ("table 6", "and regulariser: PRIME-lite", "table6_with_label_to_query"),
+    "table9_free_vectors_0": ("table 9", "no free vectors", "prime_lite"),
+    "table9_free_vectors_1024": ("table 9", "1,024 free vectors", "prime_lite"),
+    "table9_free_vectors_4096": ("table 9", "4,096 free vectors", "prime_lite"),
+    "table11_uniform_positives": ("table 11", "positives drawn uniformly", "prime_lite"),
+    "figure3_without_centroids": ("figure 3", "no centroids", "prime_lite"),
+    "inverted_margin": ("readings", "margin as in Equation 3", "prime_lite"),
+    "detached_weights": ("readings", "weights without gradient", "prime_lite"),
+}
+
+
+def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
+    """Of each variant the figures of each seed."""
+    trials = Trials(corpus, kept, given)
+    rate = trials.rate("prime_lite")
+    found: dict[str, Any] = {}
+    for config in ROWS:
+        if given.variants is None or config in given.variants:
+            settings = [trials.settings(config, seed=s, training={"learning_rate": rate}) for s in range(given.seeds)]
+            found[config] = [trials.run(f"{config}-seed-{seed}", each) for seed, each in enumerate(settings)]
+    return found

@@ -1,0 +1,131 @@
+"""Dual encoders on a dataset: every method with the same encoder, epochs, batches and learning rates."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from common.kept import Kept
+from common.parts import known
+from corpora import FIGURES, MAX_TOKENS, Corpus
+
+import labelwood as lw
+from labelwood.prime import PrimeSettings, load_settings
+
+CONFIGS = Path(__file__).parent / "configs"
+EPOCHS = {"wordnet": 10, "debian_deps": 10, "bookcrossing": 20, "loc_lcsh": 6}
+PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
+BATCH = 2048
+HELD_OUT = 0.05  # of the training rows, of every method: they choose rates, and calibrate scores
+RATES_FROM = "wordnet"  # learning rates are chosen there
+DEFAULT_RATE = 5e-4  # where none was chosen
+
+
+class Trials:
+    """Trains what is asked for and not known; models are saved for those who go on with them."""
+
+    def __init__(self, corpus: Corpus, kept: Kept, given: argparse.Namespace) -> None:
+        self.corpus, self.kept, self.given = corpus, kept, given
+        self.epochs: int = given.epochs or EPOCHS[corpus.name]
+
+    def settings(self, config: str, *, seed: int, epochs: int | None = None, **changes: Any) -> PrimeSettings:
+        """Those of a configuration, with what all runs share."""
+        epochs = epochs or self.epochs
+        base = load_settings(CONFIGS / f"{config}.toml")
+        b, pace = base.batches, epochs / PAPERS_EPOCHS
+        common = {
+            "encoder": {"checkpoint": str(self.given.checkpoint), "max_tokens": MAX_TOKENS[self.corpus.name]},
+            "batches": {
+                "size": self.given.batch,
+                "random_epochs": max(1, round(b.random_epochs * pace)),
+                "refresh_every": max(1, round(b.refresh_every * pace)),
+                "double_at": [max(1, round(epoch * pace)) for epoch in b.double_at],
+            },
+            "training": {
+                "epochs": epochs,
+                "seed": seed,
+                "warm_up": 0.1,
+                "compile": self.given.compile,
+                "held_out": HELD_OUT,
+                "evaluate_every": epochs,
+            },
+        }
+        return base.with_changes(common).with_changes(changes)
+
+    def model(self, name: str, settings: PrimeSettings) -> lw.PrimeClassifier:
+        """A trained model: the one that was saved, if there is one of these settings."""
+        folder = self.kept.folder / "models" / name
+        if self.kept.known(name, _comparable(settings)) is not None and folder.exists():
+            found: lw.PrimeClassifier = lw.load(folder)
+            found.device = self.given.device
+            return found
+        train = self.corpus.train
+        model = lw.PrimeClassifier(settings=settings, device=self.given.device, verbose=True)
+        return model.fit(train.texts, train.Y, train.label_texts, filters=train.filters)
+
+    def run(self, name: str, settings: PrimeSettings, *, save: bool = False) -> dict[str, Any]:
+        """What a configuration reaches on test rows, and what it takes."""
+
+        def measure() -> dict[str, Any]:
+            began = perf_counter()
+            model = self.model(name, settings)
+            seconds = perf_counter() - began
+            if save:
+                folder = self.kept.folder / "models" / name
+                shutil.rmtree(folder, ignore_errors=True)
+                model.save(folder)
+            top = model.predict_topk(self.corpus.test.texts, self.corpus.n_answers())
+            return {**self.corpus.figures(top), "seconds": seconds, "history": model.history_}
+
+        return self.kept.figures(name, _comparable(settings), measure)
+
+    def rate(self, config: str) -> float:
+        """The learning rate that was chosen for a configuration, or for the method that it is a variant of."""
+        chosen = known(self.given.output, "rates").get(RATES_FROM, {})
+        return float(chosen.get(config, chosen.get("prime_lite", {})).get("chosen", DEFAULT_RATE))
+
+    def zero_shot(self) -> dict[str, float]:
+        """The encoder as it comes."""
+
+        def measure() -> dict[str, float]:
+            import torch  # noqa: PLC0415  # only here, as tables are made without it
+
+            from labelwood.prime.embedding import embedded  # noqa: PLC0415
+            from labelwood.prime.encoder import load_encoder, unit  # noqa: PLC0415
+            from labelwood.prime.index import PrototypeIndex  # noqa: PLC0415
+            from labelwood.prime.tokens import Tokens  # noqa: PLC0415
+
+            settings = self.settings("dpr", seed=0).encoder
+            device = torch.device(self.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            encoder = load_encoder(settings).to(device)
+            texts, labels = (
+                unit(embedded(encoder, Tokens.of(t, encoder.tokenizer, max_tokens=settings.max_tokens), device=device))
+                for t in (self.corpus.test.texts, self.corpus.label_texts)
+            )
+            index = PrototypeIndex(labels.cpu().numpy(), device=device if device.type == "cuda" else None)
+            return self.corpus.figures(index.topk(texts.cpu().numpy(), self.corpus.n_answers()))
+
+        return self.kept.figures("zero-shot", {"checkpoint": Path(self.given.checkpoint).name}, measure)
+
+
+def _comparable(settings: PrimeSettings) -> dict[str, Any]:
+    """Settings without where the encoder lies."""
+    found: dict[str, Any] = settings.model_dump(mode="json")
+    found["encoder"]["checkpoint"] = Path(settings.encoder.checkpoint).name
+    return found
+
+
+def means(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Of each figure the mean over seeds, and the least and the largest."""
+    return {
+        name: {
+            "mean": float(np.mean([run[name] for run in runs])),
+            "least": min(run[name] for run in runs),
+            "most": max(run[name] for run in runs),
+        }
+        for name in (*FIGURES, "seconds")
+    }

@@ -1,0 +1,85 @@
+"""Texts to vectors, as fast as the device allows: packed where that is possible, padded elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from labelwood.prime.packing import can_pack
+from labelwood.prime.tokens import Ids, TokenFeeder, Tokens
+
+_TEXTS_AT_A_TIME = 512
+_TOKENS_AT_A_TIME = 1 << 17  # where texts are packed
+
+
+class Embedder:
+    """The encoder with the tokens of all texts it is asked for; those of several tables are numbered through.
+
+    Args:
+        encoder: Is on the device.
+        tables: The texts.
+        device: Where to compute.
+        half: The type to compute in, or None for single precision.
+        compiled: Whether to compile the encoder for training.
+        pack: Whether to pack texts where that is possible.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> encoder = TinyEncoder(dim=4)
+        >>> embed = Embedder(encoder, (Tokens.of(["a dog", "a"], encoder.tokenizer, max_tokens=8),), device="cpu")
+        >>> bool(torch.equal(embed(np.array([1]))[0], embed.all()[1]))
+        True
+    """
+
+    def __init__(
+        self,
+        encoder: Any,
+        tables: tuple[Tokens, ...],
+        *,
+        device: Any,
+        half: Any = None,
+        compiled: bool = False,
+        pack: bool = True,
+    ) -> None:
+        self.encoder = encoder
+        self.device = torch.device(device)
+        self.half = half
+        self.feeder = TokenFeeder(tables, self.device)
+        self.packs = pack and can_pack(encoder, self.device, half)
+        encode = encoder.packed if self.packs else encoder
+        self._learning = torch.compile(encode, dynamic=True) if compiled else encode
+        self._asked = encode
+
+    def __call__(self, which: Ids) -> Any:
+        """Vectors u of some texts, through which gradients flow."""
+        encode = self._learning if self.encoder.training else self._asked
+        with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
+            batch = self.feeder.packed(which) if self.packs else self.feeder.padded(which)
+            return encode(*batch).float()
+
+    def all(self) -> Any:
+        """Vectors u of all texts, without a gradient; the encoder's dropout is off meanwhile."""
+        which: Ids = np.arange(len(self.feeder.lengths))
+        vectors = torch.empty(len(which), self.encoder.dim, device=self.device)
+        size = max(1, _TOKENS_AT_A_TIME // self.feeder.longest) if self.packs else _TEXTS_AT_A_TIME
+        was_training = self.encoder.training
+        self.encoder.eval()
+        with torch.inference_mode():
+            for chunk in self.feeder.by_length(which, size):
+                vectors[torch.from_numpy(chunk).to(self.device, non_blocking=True)] = self(chunk)
+        self.encoder.train(was_training)
+        return vectors
+
+
+def embedded(encoder: Any, tokens: Tokens, *, device: Any, half: Any = None) -> Any:
+    """Vectors u of all texts, on the device.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> encoder = TinyEncoder(dim=4)
+        >>> embedded(encoder, Tokens.of(["a dog", "a"], encoder.tokenizer, max_tokens=8), device="cpu").shape
+        torch.Size([2, 4])
+    """
+    return Embedder(encoder, (tokens,), device=device, half=half).all()
