@@ -80,6 +80,24 @@ def test_checkpoints_of_both_trainings_are_kept_apart(data, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run-part"]
 
 
+def test_pairs_of_a_filter_reach_the_members_by_the_rows_they_see(data, monkeypatch):
+    texts, Y, label_texts = data
+    seen = []
+    learn = lw.PrimeClassifier.fit
+
+    def fit(self, texts, Y, label_texts, *, filters=None):
+        seen.append([(texts[row].as_py(), label) for row, label in filters.tolist()])
+        return learn(self, texts, Y, label_texts, filters=filters)
+
+    monkeypatch.setattr(lw.PrimeClassifier, "fit", fit)
+    pairs = [(row, 23) for row in range(0, 240, 7)]
+    lw.FusedClassifier(members=members()[1:], held_out=0.5).fit(texts, Y, label_texts, filters=pairs)
+    expected = [(texts[row], label) for row, label in pairs]
+    assert seen[1] == expected
+    assert 0 < len(seen[0]) < len(expected)
+    assert set(seen[0]) <= set(expected)
+
+
 def hostile_changes(state):
     """States that contradict themselves, by what is wrong with them."""
     fusion, parts = state.parts["fusion"], state.parts

@@ -54,12 +54,33 @@ def test_the_loss_is_that_of_the_hardest_positives_and_negatives():
     truth[0, 1:] = False  # fewer positives than are asked for
     truth[0, 0] = True
     how = {"margin": 0.3, "n_positives": 3, "n_negatives": 4, "temperature": 0.2}
-    found = hardest_triplets(torch.from_numpy(sims), torch.from_numpy(truth), **how)
+    found = hardest_triplets(torch.from_numpy(sims), torch.from_numpy(truth), torch.from_numpy(truth), **how)
     assert found.item() == pytest.approx(loss_by_hand(sims, truth, **how), rel=1e-9)
 
 
 def test_a_row_whose_columns_are_all_true_costs_nothing():
-    assert hardest_triplets(torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool)).item() == 0
+    every = torch.ones(1, 3, dtype=torch.bool)
+    assert hardest_triplets(torch.zeros(1, 3), every, every).item() == 0
+
+
+def test_a_spared_column_is_neither_positive_nor_negative():
+    sims, truth = torch.tensor([[0.5, 0.9, 0.4]]), torch.tensor([[True, False, False]])
+    spared = torch.tensor([[True, True, False]])
+    assert hardest_triplets(sims, truth, spared).item() == pytest.approx(0.1)
+
+
+def test_pairs_of_a_filter_are_no_negatives():
+    queries, prototypes, Y = made()
+    marks = Y.to_scipy().toarray()
+    marks[1, 4] = 1  # a pair that is neither right nor wrong
+    how, both = settings_with(margin=1.0, dropout=0.0), np.array([1, 4])
+    trainer = ClassifierTrainer(queries, prototypes, Y, how, spared=as_labels(marks, 40))
+    assert trainer.step(both).item() < ClassifierTrainer(*made(), how).step(both).item()
+    texts, Y, label_texts = texts_and_labels()
+    model = lw.PrimeClassifier(settings=WITH).fit(texts, Y, label_texts, filters=[(0, 3)])
+    assert model.classifiers_.shape == (24, 32)
+    with pytest.raises(LabelwoodError, match="filters name label 24"):
+        model.fit_classifiers(texts, Y, filters=[(0, 24)])
 
 
 def test_weights_begin_as_unit_prototypes():

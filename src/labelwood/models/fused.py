@@ -16,6 +16,8 @@ from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fit
 from labelwood.fusion import Fusion
 from labelwood.inputs import as_labels, check_k
 from labelwood.labels import inverse_propensities, label_frequencies
+from labelwood.metrics import apply_filter
+from labelwood.metrics.filters import checked_pairs
 from labelwood.models import OF_TEXTS, from_state
 from labelwood.models.text import TextClassifier
 from labelwood.settings import check_params
@@ -81,22 +83,28 @@ class FusedClassifier(Params):
         self.seed = seed
         self.n_threads = n_threads
 
-    def fit(self, texts: Any, Y: Any, label_texts: Any = None) -> Self:
-        """Learns from texts and rows × labels `Y`; `label_texts` are for members that learn from them too."""
+    def fit(self, texts: Any, Y: Any, label_texts: Any = None, *, filters: Any = None) -> Self:
+        """Learns from texts and rows × labels `Y`; `label_texts` are for members that learn from them too.
+
+        `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
+        """
         check_params(type(self), self.get_params(deep=False))
         if not self.members or any(getattr(member, "kind", None) not in OF_TEXTS for member in self.members):
             raise ParameterError("members must be classifiers of texts, such as TextClassifier and PrimeClassifier")
         rows = strings(texts, "texts")
         truth = as_labels(Y, len(rows)).to_scipy()
+        pairs = checked_pairs([] if filters is None else filters, len(rows))
         judged = self._held_out(len(rows))
-        seen = truth[~judged]
-        part, rest = (rows.take(np.flatnonzero(which)) for which in (~judged, judged))
-        members = [self._learned(member, part, seen, label_texts, "-part") for member in self.members]
-        answers = [self._answers(member, rest, min(self.candidates, truth.shape[1]), {}) for member in members]
+        seen, part, rest = truth[~judged], *(rows.take(np.flatnonzero(which)) for which in (~judged, judged))
+        given = {"label_texts": label_texts, "filters": _of_rows(pairs, ~judged)}
+        members = [self._learned(member, part, seen, given, "-part") for member in self.members]
+        barred, width = _of_rows(pairs, judged), min(self.candidates, truth.shape[1])
+        answers = [apply_filter(self._answers(member, rest, width, {}), barred) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
         fusion = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
         if self.refit:
-            members = [self._learned(m, rows, truth, label_texts) for m in self.members]
+            given = {"label_texts": label_texts, "filters": pairs}
+            members = [self._learned(member, rows, truth, given) for member in self.members]
         self.members_, self.fusion_ = members, fusion
         self.n_labels_, self.labels_per_row_ = truth.shape[1], max(1, round(truth.nnz / len(rows)))
         return self
@@ -109,18 +117,17 @@ class FusedClassifier(Params):
         judged[np.random.default_rng(self.seed).permutation(n_rows)[:n_judged]] = True
         return judged
 
-    def _learned(self, member: Any, texts: Any, Y: Any, label_texts: Any, suffix: str = "") -> Any:
-        """A fitted copy. Its checkpoints, if it keeps any, are not those of another training."""
+    def _learned(self, member: Any, texts: Any, Y: Any, given: dict[str, Any], suffix: str = "") -> Any:
+        """A copy, fitted with what it takes of `given`. Its checkpoints are not those of another training."""
         copy = type(member)(**member.get_params(deep=False))
         if self.n_threads is not None:
             copy.set_params(n_threads=self.n_threads)
         if suffix and getattr(copy, "checkpoints", None) is not None:
             copy.set_params(checkpoints=f"{copy.checkpoints}{suffix}")
-        if "label_texts" not in inspect.signature(copy.fit).parameters:
-            return copy.fit(texts, Y)
-        if label_texts is None:
+        wanted = {name: given[name] for name in inspect.signature(copy.fit).parameters if name in given}
+        if "label_texts" in wanted and given["label_texts"] is None:
             raise LabelwoodError(f"{type(copy).__name__} learns from texts of labels: give label_texts")
-        return copy.fit(texts, Y, label_texts)
+        return copy.fit(texts, Y, **wanted)
 
     def _answers(self, member: Any, texts: Any, k: int, limits: dict[str, Any]) -> TopK:
         given = {name: ids for name, ids in limits.items() if ids is not None}
@@ -203,6 +210,12 @@ class FusedClassifier(Params):
         if {_model_of(member).n_labels_ for member in members} != {model.n_labels_}:
             raise ModelError("the model's members differ in the number of labels: save it again")
         return model
+
+
+def _of_rows(pairs: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The pairs of some rows, which are then counted anew."""
+    some = pairs[which[pairs[:, 0]]]
+    return np.column_stack([(np.cumsum(which) - 1)[some[:, 0]], some[:, 1]])
 
 
 def _model_of(member: Any) -> Any:

@@ -121,12 +121,14 @@ class PrimeClassifier(Params):
                 trainer.train()
             self._keep(trainer)
         self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
-        return self.fit_classifiers(rows, truth.to_scipy()) if settings.classifiers.enabled else self
+        if settings.classifiers.enabled:
+            self.fit_classifiers(rows, truth.to_scipy(), filters=filters)
+        return self
 
-    def fit_classifiers(self, texts: Any, Y: Any) -> Self:
+    def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
         """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
 
-        `texts` and `Y` are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
+        All arguments are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
 
         Example:
             >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}, "classifiers": {"epochs": 5}}
@@ -139,13 +141,14 @@ class PrimeClassifier(Params):
         settings, rows = as_settings(self.settings), _texts(texts, "texts")
         truth = _truth(Y, len(rows), self.n_labels_)
         useful = np.flatnonzero(np.diff(truth.indptr))
+        known = [from_scipy(matrix.to_scipy()[useful]) for matrix in (truth, _with_pairs(truth, filters))]
         with self._computing(settings) as device:
             from labelwood.prime.encoder import unit
             from labelwood.prime.extreme import ClassifierTrainer
 
             queries = unit(self._vectors(rows.take(useful), device, "texts"))
             trainer = ClassifierTrainer(
-                queries, self.prototypes_, from_scipy(truth.to_scipy()[useful]), settings, n_threads=self.n_threads
+                queries, self.prototypes_, known[0], settings, spared=known[1], n_threads=self.n_threads
             )
             with shown(trainer, "training classifiers", enabled=self.verbose):
                 self.classifiers_ = trainer.train()

@@ -16,7 +16,7 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, Sparse
 from labelwood.prime.encoder import unit
 from labelwood.prime.losses.hardest_triplets import hardest_triplets
-from labelwood.prime.samplers import Ids, QueryOrder, pairs_of
+from labelwood.prime.samplers import Ids, QueryOrder, pairs_of, true_pairs
 from labelwood.prime.settings import BatchSettings, ClassifierSettings, PrimeSettings
 
 SCORES = ("fused", "prototypes", "classifiers")
@@ -25,7 +25,8 @@ SCORES = ("fused", "prototypes", "classifiers")
 class ClassifierTrainer:
     """Learns the weights from unit vectors of queries, of which each has a label, on the device where these are.
 
-    The labels of a step are all those of its queries, and only their weights change. `done`, `total` and `note` are for
+    The labels of a step are all those of its queries, and only their weights change. Pairs in `spared`, by default `Y`,
+    are never negatives. `done`, `total` and `note` are for
     whoever shows progress.
 
     Example:
@@ -44,11 +45,12 @@ class ClassifierTrainer:
         Y: Sparse,
         settings: PrimeSettings,
         *,
+        spared: Sparse | None = None,
         n_threads: int | None = None,
     ) -> None:
         s, seed = settings.classifiers, settings.training.seed
         torch.manual_seed(seed)
-        self.settings, self.queries, self.Y = s, queries, Y
+        self.settings, self.queries, self.Y, self.spared = s, queries, Y, Y if spared is None else spared
         first = torch.tensor(np.asarray(prototypes), device=queries.device)
         self.weights = nn.Embedding.from_pretrained(unit(first), freeze=False, sparse=True)
         self.dropout = nn.Dropout(s.dropout)
@@ -70,12 +72,10 @@ class ClassifierTrainer:
 
     def step(self, which: Ids) -> Any:
         """Learns from a batch of queries; returns its loss, which stays on the device."""
-        rows, labels = pairs_of(self.Y, which)
-        columns, places = np.unique(labels, return_inverse=True)
-        truth = torch.zeros(len(which), len(columns), dtype=torch.bool, device=self.queries.device)
-        truth[self._there(rows), self._there(places)] = True
+        labels = np.unique(pairs_of(self.Y, which)[1])
+        truth, spared = (self._marked(Y, which, labels) for Y in (self.Y, self.spared))
         queries = self.dropout(self.queries[self._there(which)])
-        loss = self.loss(queries @ unit(self.weights(self._there(columns))).T, truth)
+        loss = self.loss(queries @ unit(self.weights(self._there(labels))).T, truth, spared)
         loss.backward()
         for group in self.adam.param_groups:
             group["lr"] = self.settings.learning_rate * self.rate(self.done)
@@ -84,12 +84,19 @@ class ClassifierTrainer:
         self.done += 1
         return loss.detach()
 
-    def loss(self, similarities: Any, truth: Any) -> Any:
+    def _marked(self, Y: Sparse, queries: Ids, labels: Ids) -> Any:
+        """Where Y has an entry, queries × labels."""
+        marks = torch.zeros(len(queries), len(labels), dtype=torch.bool, device=self.queries.device)
+        marks[tuple(self._there(places) for places in true_pairs(Y, queries, labels))] = True
+        return marks
+
+    def loss(self, similarities: Any, truth: Any, spared: Any) -> Any:
         """What a step is to lower."""
         s = self.settings
         return hardest_triplets(
             similarities,
             truth,
+            spared,
             margin=s.margin,
             n_positives=s.positives,
             n_negatives=s.negatives,
