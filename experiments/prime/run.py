@@ -20,9 +20,9 @@ from common.kept import Kept
 from common.parts import keep, known, some_of, write_texts
 from corpora import NAMES, corpus
 
-METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "dexml")
+METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
-PARTS = dict.fromkeys(("rates", "methods", "ablations", "throughput"))
+PARTS = dict.fromkeys(("rates", "methods", "ablations", "course", "negatives", "new_labels", "throughput"))
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from labelwood.prime.settings import PrimeSettings
 from labelwood.prime.tokens import Tokens, on_device
 
 Ids = NDArray[np.int64]
-_COLLAPSED = 0.95  # mean cosine of two queries; about 0.1 is usual
+_COLLAPSED = 0.1  # of the mean distance that queries had from each other at first
 _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 
 
@@ -155,7 +155,7 @@ class Trainer:
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
         self.network.eval()
-        if self.history and self.history[-1]["mean_cosine"] > _COLLAPSED > self._first_mean_cosine:
+        if self.history and 1 - self.history[-1]["mean_cosine"] < _COLLAPSED * (1 - self._first_mean_cosine):
             message = "texts have nearly the same vector: raise objective.anchor or lower training.learning_rate"
             warnings.warn(f"all {len(self.bank)} {message}", stacklevel=2)
 

@@ -1,0 +1,36 @@
+"""Precision on held-out rows over the time of training, as in Figure 3: what free vectors and centroids change."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from common.kept import Kept
+from corpora import Corpus
+from learning import Trials
+
+SETS = ("wordnet", "debian_deps", "bookcrossing")
+WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "PRIME-lite, anchored": ("anchored_lite", {}),
+    "no free vectors": ("anchored_lite", {"prototypes": {"free_vectors": 0}}),
+    "no centroids": ("anchored_lite", {"prototypes": {"centroids": False}}),
+    "texts alone": ("dpr", {}),
+}
+
+
+def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
+    """Of each way the held-out P@1 after each epoch, and the seconds of training until then."""
+    trials = Trials(corpus, kept, given)
+    return {way: _course(trials, way, *how) for way, how in WAYS.items()}
+
+
+def _course(trials: Trials, way: str, config: str, changes: dict[str, Any]) -> dict[str, list[float]]:
+    learning = {"learning_rate": trials.rate(config), "evaluate_every": 1}
+    settings = trials.settings(config, seed=0, training=learning, **changes)
+    history = trials.run(f"course-{way.replace(' ', '-')}", settings)["history"]
+    n_queries = len(trials.corpus.train)
+    seconds, at = [], 0.0
+    for line in history:
+        at += n_queries / line["queries_per_second"]
+        seconds.append(at)
+    return {"seconds": seconds, "P@1": [line["P@1"] for line in history]}

@@ -1,0 +1,32 @@
+"""Precision by the number of negatives a query meets in a step, as in Figure 1."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from common.kept import Kept
+from corpora import Corpus
+from learning import Trials
+
+SETS = ("wordnet", "debian_deps")
+SIZES = (128, 512, 2048)
+CONFIGS = {"dpr": "DPR", "prime_lite": "PRIME-lite", "anchored_lite": "PRIME-lite, anchored"}
+EVERY_LABEL = "DEXML"
+
+
+def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
+    """Of each method and size of batches: negatives a query, and test figures."""
+    trials = Trials(corpus, kept, given)
+    found: dict[str, Any] = {name: [] for name in CONFIGS.values()}
+    for config, name in CONFIGS.items():
+        for size in SIZES:
+            settings = trials.settings(
+                config, seed=0, training={"learning_rate": trials.rate(config)}, batches={"size": size}
+            )
+            found[name].append({"negatives": size - 1, **trials.run(f"{config}-batch-{size}", settings)})
+    settings = trials.settings("dexml", seed=0, training={"learning_rate": trials.rate("dpr")})
+    found[EVERY_LABEL] = [
+        {"negatives": corpus.train.Y.shape[1] - 1, **trials.run("dexml-seed-0", settings, save=False)}
+    ]
+    return found
