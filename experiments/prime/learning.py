@@ -17,7 +17,7 @@ import labelwood as lw
 from labelwood.prime import PrimeSettings, load_settings
 
 CONFIGS = Path(__file__).parent / "configs"
-EPOCHS = {"wordnet": 10, "debian_deps": 10, "bookcrossing": 20, "loc_lcsh": 6}
+EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 6}
 PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
 BATCH = 2048
 HELD_OUT = 0.05  # of the training rows, of every method: they choose rates, and calibrate scores

@@ -22,7 +22,7 @@ from corpora import NAMES, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
-PARTS = dict.fromkeys(("rates", "methods", "ablations", "course", "negatives", "new_labels", "throughput"))
+PARTS = dict.fromkeys(("rates", "methods", "together", "ablations", "course", "negatives", "new_labels", "throughput"))
 
 
 def main() -> None:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from labelwood.data.write import write
     from labelwood.errors import LabelwoodError
     from labelwood.features import JoinedVectorizer, TextVectorizer
+    from labelwood.fusion import Fusion
     from labelwood.labels import LabelIndex
     from labelwood.models import load
     from labelwood.models.centroid import CentroidClassifier
     from labelwood.models.disentangling import disentangle
+    from labelwood.models.fused import FusedClassifier
     from labelwood.models.one_vs_rest import OneVsRest
     from labelwood.models.softmax_tree import SoftmaxTreeClassifier
     from labelwood.models.text import TextClassifier
@@ -36,6 +38,8 @@ _HOME = {
     "Columns": "labelwood.data.reading",
     "Dataset": "labelwood.data.dataset",
     "Eagle": "labelwood.aggregated.eagle",
+    "FusedClassifier": "labelwood.models.fused",
+    "Fusion": "labelwood.fusion",
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.base",
@@ -61,6 +65,8 @@ __all__ = [
     "Columns",
     "Dataset",
     "Eagle",
+    "FusedClassifier",
+    "Fusion",
     "JoinedVectorizer",
     "LabelIndex",
     "LabelwoodError",

@@ -10,6 +10,7 @@ from labelwood.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.base import Model
+    from labelwood.store import State
 
 MODELS = {
     "centroid": "labelwood.models.centroid:CentroidClassifier",
@@ -21,6 +22,8 @@ MODELS = {
 OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
 # These embed texts by themselves, with the texts of labels to learn from.
 OF_TEXTS = {"prime": "labelwood.prime.classifier:PrimeClassifier"}
+# These are made of other models, with what turns texts into features.
+JOINED = {"text": "labelwood.models.text:TextClassifier", "fused": "labelwood.models.fused:FusedClassifier"}
 
 
 def model_class(name: str) -> type[Model]:
@@ -57,12 +60,18 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
     """
     from labelwood import store
 
-    state = store.read(path, verify=verify)
-    if state.kind == "text":
-        from labelwood.models.text import TextClassifier
+    return from_state(store.read(path, verify=verify), path)
 
-        return TextClassifier.from_state(state)
-    place = (MODELS | OF_BAGS | OF_TEXTS).get(state.kind)
+
+def from_state(state: State, where: Any = "a part of the model") -> Any:
+    """The model that a state describes, whatever its kind.
+
+    Example:
+        >>> import labelwood as lw
+        >>> from_state(lw.CentroidClassifier().fit([[1.0]], [[1]]).state())
+        CentroidClassifier()
+    """
+    place = (MODELS | OF_BAGS | OF_TEXTS | JOINED).get(state.kind)
     if place is None:
-        raise ModelError(f"{path}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
+        raise ModelError(f"{where}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
     return _class_at(place).from_state(state)

@@ -86,7 +86,7 @@ def _array(tensor: Any) -> NDArray[Any]:
 def _fingerprint(trainer: Trainer) -> str:
     """Of everything that decides which weights come out, except where a checkpoint is made."""
     settings = trainer.settings.model_dump(mode="json")
-    del settings["training"]["checkpoint_every"]
+    del settings["training"]["checkpoint_every"], settings["classifiers"]  # these begin when this training is over
     pairs = trainer.pairs
     digest = sha256(repr((settings, trainer.device.type)).encode())
     for tokens in (pairs.queries, pairs.labels):

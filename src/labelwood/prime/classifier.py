@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from labelwood.base import Limits, Params, Threads, TopK, padded
-from labelwood.errors import LabelwoodError, ModelError, not_fitted
-from labelwood.inputs import Floats, Sparse, as_labels, check_k, from_scipy, thread_count
-from labelwood.metrics.filters import checked_pairs
+from labelwood.errors import LabelwoodError, not_fitted
+from labelwood.inputs import Floats, Sparse, check_k, from_scipy, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
 from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.inputs import as_texts, as_truth, with_pairs
 from labelwood.prime.settings import PrimeSettings, as_settings
 from labelwood.progress import shown
 from labelwood.settings import check_params
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from labelwood.prime.trainer import Pairs, Trainer
     from labelwood.store import State
 
+Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
 _SPLIT = 4  # what random numbers are for; the samplers have others
 
 
@@ -46,7 +46,8 @@ class PrimeClassifier(Params):
         n_threads: Threads to use on a CPU; all cores if not given.
 
     Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
-    queries a second and held-out P@1 of each epoch) and `network_`.
+    queries a second and held-out P@1 of each epoch), `network_`, and `classifiers_` (labels × dim, of unit length; None
+    without them).
 
     Example:
         >>> quick = {
@@ -68,10 +69,13 @@ class PrimeClassifier(Params):
     labels_per_row_: int
     history_: list[dict[str, float]]
     prototypes_: Floats
+    classifiers_: Floats | None
     network_: DualEncoder
     free_vectors_: Floats  # the bank; empty without one
     centres_: Floats  # of the clusters of labels that share a free vector
     _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
+    _index: PrototypeIndex | None
+    _indexed: Scores  # what is in it
 
     def __init__(
         self,
@@ -99,9 +103,9 @@ class PrimeClassifier(Params):
         """
         check_params(type(self), self.get_params(deep=False))
         settings = as_settings(self.settings)
-        rows, labels = _texts(texts, "texts"), _texts(label_texts, "label_texts")
-        truth = _truth(Y, len(rows), len(labels))
-        spared = _with_pairs(truth, filters)
+        rows, labels = as_texts(texts, "texts"), as_texts(label_texts, "label_texts")
+        truth = as_truth(Y, len(rows), len(labels))
+        spared = with_pairs(truth, filters)
         check_deep(settings)
         from labelwood.prime.processes import Processes
 
@@ -131,6 +135,38 @@ class PrimeClassifier(Params):
             self._keep(trainer)
         self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
         self._writes = processes.is_main
+        if settings.classifiers.enabled:
+            self.fit_classifiers(rows, truth.to_scipy(), filters=filters)
+        return self
+
+    def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
+        """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
+
+        All arguments are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
+
+        Example:
+            >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}, "classifiers": {"epochs": 5}}
+            >>> texts = ["a dog barks", "red roses bloom"]
+            >>> model = PrimeClassifier(settings=quick).fit(texts, np.eye(2), ["animals", "plants"])
+            >>> model.fit_classifiers(texts, np.eye(2)).classifiers_.shape
+            (2, 64)
+        """
+        self.check_fitted()
+        settings, rows = as_settings(self.settings), as_texts(texts, "texts")
+        truth = as_truth(Y, len(rows), self.n_labels_)
+        useful = np.flatnonzero(np.diff(truth.indptr))
+        known = [from_scipy(matrix.to_scipy()[useful]) for matrix in (truth, with_pairs(truth, filters))]
+        with self._computing(settings) as device:
+            from labelwood.prime.encoder import unit
+            from labelwood.prime.extreme import ClassifierTrainer
+
+            queries = unit(self._vectors(rows.take(useful), device, "texts"))
+            trainer = ClassifierTrainer(
+                queries, self.prototypes_, known[0], settings, spared=known[1], n_threads=self.n_threads
+            )
+            with shown(trainer, "training classifiers", enabled=self.verbose):
+                self.classifiers_ = trainer.train()
+        self._index = None
         return self
 
     def _pairs(
@@ -170,13 +206,13 @@ class PrimeClassifier(Params):
             self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
         network.free = network.centroids = None
         self.network_, self.history_ = network, trainer.history
-        self.n_labels_ = len(self.prototypes_)
-        self._index: PrototypeIndex | None = None
+        self.n_labels_, self.classifiers_ = len(self.prototypes_), None
+        self._index = None
 
     def embed(self, texts: Any) -> Floats:
         """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
         self.check_fitted()
-        return self._query_encoder()(_texts(texts, "texts"))
+        return self._query_encoder()(as_texts(texts, "texts"))
 
     def _query_encoder(self) -> QueryEncoder:
         """Made when it is first needed, and again when a parameter has changed."""
@@ -205,11 +241,13 @@ class PrimeClassifier(Params):
         exclude: Any = None,
         min_score: float | None = None,
         filters: Any = None,
+        scores: Scores = "fused",
     ) -> TopK:
         """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
 
         With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`, nor pairs (row, label) in `filters`.
+        than `min_score`, nor pairs (row, label) in `filters`. Where there are classifiers, `scores` are the mean of the
+        cosines with both, or one of them.
         """
         from labelwood.metrics.filters import answered_and_filtered
 
@@ -217,11 +255,17 @@ class PrimeClassifier(Params):
         k = check_k(k)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         queries = self.embed(texts)
-        if self._index is None:
-            there = self._query_encoder().device
-            self._index = PrototypeIndex(self.prototypes_, device=there, n_threads=self.n_threads)
-        index = self._index
+        index = self._index_of(scores)
         return answered_and_filtered(lambda n: padded(index.topk(queries, n, limits), n), k, filters, len(queries))
+
+    def _index_of(self, scores: Scores) -> PrototypeIndex:
+        if self._index is None or self._indexed != scores:
+            from labelwood.prime.extreme import classifier_scores
+
+            vectors = classifier_scores(self.prototypes_, self.classifiers_, scores)
+            self._index = PrototypeIndex(vectors, device=self._query_encoder().device, n_threads=self.n_threads)
+            self._indexed = scores
+        return self._index
 
     def predict(self, texts: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""
@@ -258,6 +302,8 @@ class PrimeClassifier(Params):
                 new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
         first = self.n_labels_
         self.prototypes_ = np.concatenate([self.prototypes_, new])
+        if self.classifiers_ is not None:
+            self.classifiers_ = np.concatenate([self.classifiers_, new])
         self.n_labels_, self._index = len(self.prototypes_), None
         return list(range(first, self.n_labels_))
 
@@ -269,7 +315,7 @@ class PrimeClassifier(Params):
         e, encoder = as_settings(self.settings).encoder, self.network_.to(device).encoder
         max_tokens = (e.max_label_tokens if name == "label_texts" else None) or e.max_tokens
         return embedded(
-            encoder, Tokens.of(_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
+            encoder, Tokens.of(as_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
         )
 
     @contextmanager
@@ -310,44 +356,33 @@ class PrimeClassifier(Params):
         if self.network_.mixer is not None:
             weights = {n: t.detach().cpu().numpy() for n, t in self.network_.mixer.state_dict().items()}
             parts["mixer"] = State("mixer", {}, {}, arrays=weights)
+        arrays = {"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_}
+        if self.classifiers_ is not None:
+            arrays["classifiers"] = self.classifiers_
         return State(
             kind=self.kind,
             params={"settings": as_settings(self.settings).model_dump(mode="json")},
             fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "history": self.history_},
-            arrays={"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_},
+            arrays=arrays,
             parts=parts,
         )
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
-        model = cls(settings=_settings_of(state))
-        check_deep(model.settings)
-        from labelwood.prime.encoder import encoder_from_state, load_weights
-        from labelwood.prime.network import DualEncoder
+        from labelwood.prime.saving import network_from, settings_of, tables_from
 
-        if "encoder" not in state.parts:
-            raise ModelError("the model lacks its encoder: save it again")
-        encoder = encoder_from_state(state.parts["encoder"])
-        network = DualEncoder(encoder, _fitting(model.settings.prototypes, state, encoder.dim))
-        if network.mixer is not None:
-            load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
-        model.network_ = network.eval()
+        model = cls(settings=settings_of(state))
+        check_deep(model.settings)
+        model.network_ = network_from(state, model.settings)
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         history = state.fitted.get("history")
         model.history_ = history if isinstance(history, list) else []
-        model._restore_tables(state, encoder.dim)
+        model.classifiers_ = None  # unless they are there
+        for name, table in tables_from(state, model.network_.encoder.dim).items():
+            setattr(model, f"{name}_", table)
         model._index = None
         return model
-
-    def _restore_tables(self, state: State, dim: int) -> None:
-        for name in ("prototypes", "free_vectors", "centres"):
-            array = state.array(name, np.float32, 2)
-            if array.shape[1] != dim or (state.verify and not np.isfinite(array).all()):
-                raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
-            setattr(self, f"{name}_", array)
-        if len(self.prototypes_) != self.n_labels_ or len(self.free_vectors_) != len(self.centres_):
-            raise ModelError("the model's prototypes or free vectors differ in number from its labels: save it again")
 
 
 def check_deep(settings: PrimeSettings) -> None:
@@ -363,57 +398,3 @@ def check_deep(settings: PrimeSettings) -> None:
 
 def _is_tiny(settings: PrimeSettings) -> bool:
     return settings.encoder.checkpoint.partition(":")[0] == "tiny"
-
-
-def _settings_of(state: State) -> PrimeSettings:
-    try:
-        return as_settings(state.params.get("settings", {}))
-    except LabelwoodError as e:
-        raise ModelError(f"the model's {e}: save it again") from None
-
-
-def _fitting(settings: Any, state: State, dim: int) -> Any:
-    """Settings of prototypes that the saved weights bear out, so that no others are made room for."""
-    if settings.kind != "network":
-        return settings
-    mixer = state.parts.get("mixer")
-    inner = None if mixer is None else mixer.arrays.get("layer.linear1.weight")
-    if inner is None or inner.shape != (settings.feedforward, dim) or dim % settings.heads:
-        raise ModelError("the model's prototype network is missing or not as its settings say: save the model again")
-    return settings
-
-
-def _texts(texts: Any, name: str) -> Any:
-    from labelwood.data.dataset import strings
-
-    found = strings(texts, name)
-    if hasattr(found, "combine_chunks"):
-        found = found.combine_chunks()
-    if found.null_count:
-        missing = found.is_null().to_pylist().index(True)
-        raise LabelwoodError(f"{name}[{missing}] is None: give a string, which may be empty")
-    return found
-
-
-def _truth(Y: Any, n_rows: int, n_labels: int) -> Sparse:
-    shape = np.shape(Y)
-    if len(shape) == 2 and shape[0] != n_rows:
-        raise LabelwoodError(f"Y has {shape[0]} rows and there are {n_rows} texts: give each text its row of labels")
-    truth = as_labels(Y, n_rows)
-    if truth.n_cols != n_labels:
-        raise LabelwoodError(
-            f"Y has {truth.n_cols} labels and there are {n_labels} label_texts: give each label a text"
-        )
-    if not len(truth.indices):
-        raise LabelwoodError("Y has no label in any row: there is nothing to learn from")
-    return truth
-
-
-def _with_pairs(Y: Sparse, pairs: Any) -> Sparse:
-    """Y with further entries."""
-    if pairs is None:
-        return Y
-    at = checked_pairs(pairs, Y.n_rows)
-    if len(at) and at[:, 1].max() >= Y.n_cols:
-        raise LabelwoodError(f"filters name label {at[:, 1].max()} and there are {Y.n_cols} labels: count from zero")
-    return as_labels(Y.to_scipy() + sparse.csr_array((np.ones(len(at)), at.T), Y.to_scipy().shape), Y.n_rows)

@@ -146,6 +146,27 @@ class TrainingSettings(_Group):
     seed: Annotated[int, Ge(0)] = 0
 
 
+class ClassifierSettings(_Group):
+    """Classifiers on top of the encoder, once it has learned; the defaults are NGAME's.
+
+    Example:
+        >>> ClassifierSettings(enabled=True).epochs
+        100
+    """
+
+    enabled: bool = False  # whether `fit` trains them too
+    epochs: Count = 100
+    learning_rate: Positive = 1e-3
+    warm_up: Annotated[int, Ge(0)] = 500  # steps
+    size: Count = 2048  # queries of a batch
+    cluster_size: Count = 1  # queries that share a batch because they lie near each other; 1: any
+    dropout: Share = 0.5  # of the numbers of a query
+    margin: Amount = 0.2
+    positives: Count = 3  # the least similar ones of a query
+    negatives: Count = 5  # the most similar ones
+    temperature: Positive = 0.1
+
+
 class PrimeSettings(_Group):
     """Everything about a dual encoder; the defaults are PRIME's, with an anchor.
 
@@ -162,6 +183,7 @@ temperature=0.1, detach_weights=False)
     objective: ObjectiveSettings = ObjectiveSettings()
     batches: BatchSettings = BatchSettings()
     training: TrainingSettings = TrainingSettings()
+    classifiers: ClassifierSettings = ClassifierSettings()
 
     @model_validator(mode="after")
     def _has_something_to_learn(self) -> Self:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from labelwood.prime.losses.decoupled_softmax import decoupled_softmax
 from labelwood.prime.losses.dynamic_margin import dynamic_margin
 from labelwood.prime.losses.fixed_margin import fixed_margin
+from labelwood.prime.losses.hardest_triplets import hardest_triplets
 from labelwood.prime.losses.in_batch_softmax import in_batch_softmax
 from labelwood.prime.losses.inverted_margin import inverted_margin
 from labelwood.prime.losses.regulariser import regulariser
@@ -23,6 +24,7 @@ __all__ = [
     "decoupled_softmax",
     "dynamic_margin",
     "fixed_margin",
+    "hardest_triplets",
     "in_batch_softmax",
     "inverted_margin",
     "make_loss",

@@ -1,0 +1,85 @@
+"""A dual encoder from what was saved, whose parts must agree with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelwood.errors import LabelwoodError, ModelError
+from labelwood.inputs import Floats
+from labelwood.prime.settings import PrimeSettings, as_settings
+
+if TYPE_CHECKING:
+    from labelwood.prime.network import DualEncoder
+    from labelwood.store import State
+
+
+def settings_of(state: State) -> PrimeSettings:
+    """The settings that the model was trained with.
+
+    Example:
+        >>> from labelwood.store import State
+        >>> settings_of(State("prime", {"settings": {"training": {"epochs": 7}}}, {})).training.epochs
+        7
+    """
+    try:
+        return as_settings(state.params.get("settings", {}))
+    except LabelwoodError as e:
+        raise ModelError(f"the model's {e}: save it again") from None
+
+
+def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
+    """The encoder and the prototype network, with their weights.
+
+    Example:
+        >>> from labelwood.prime.encoder import TinyEncoder
+        >>> from labelwood.store import State
+        >>> state = State("prime", {}, {}, parts={"encoder": TinyEncoder(dim=4).state()})
+        >>> network_from(state, as_settings({"prototypes": {"kind": "sum"}})).encoder.dim
+        4
+    """
+    from labelwood.prime.encoder import encoder_from_state, load_weights
+    from labelwood.prime.network import DualEncoder
+
+    if "encoder" not in state.parts:
+        raise ModelError("the model lacks its encoder: save it again")
+    encoder = encoder_from_state(state.parts["encoder"])
+    network: DualEncoder = DualEncoder(encoder, _fitting(settings.prototypes, state, encoder.dim)).eval()
+    if network.mixer is not None:
+        load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
+    return network
+
+
+def tables_from(state: State, dim: int) -> dict[str, Floats]:
+    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers.
+
+    Example:
+        >>> from labelwood.store import State
+        >>> none = np.empty((0, 2), np.float32)
+        >>> arrays = {"prototypes": np.eye(2, dtype=np.float32), "free_vectors": none, "centres": none}
+        >>> sorted(tables_from(State("prime", {}, {"n_labels": 2}, arrays=arrays), dim=2))
+        ['centres', 'free_vectors', 'prototypes']
+    """
+    found: dict[str, Floats] = {}
+    for name in ("prototypes", "free_vectors", "centres", *({"classifiers"} & state.arrays.keys())):
+        found[name] = state.array(name, np.float32, 2)
+        if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
+            raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
+    of_labels = {len(found[name]) for name in ("prototypes", "classifiers") if name in found}
+    if of_labels != {state.count("n_labels")} or len(found["free_vectors"]) != len(found["centres"]):
+        raise ModelError(
+            "the model's prototypes, classifiers or free vectors differ in number from its labels: save it again"
+        )
+    return found
+
+
+def _fitting(settings: Any, state: State, dim: int) -> Any:
+    """Settings of prototypes that the saved weights bear out, so that no others are made room for."""
+    if settings.kind != "network":
+        return settings
+    mixer = state.parts.get("mixer")
+    inner = None if mixer is None else mixer.arrays.get("layer.linear1.weight")
+    if inner is None or inner.shape != (settings.feedforward, dim) or dim % settings.heads:
+        raise ModelError("the model's prototype network is missing or not as its settings say: save the model again")
+    return settings
