@@ -28,7 +28,19 @@ from rivals.environments import default_cache
 
 # Each a module with the SETS that it takes and `measure(name, kept, options)`.
 PARTS = dict.fromkeys(
-    ("learner", "table5", "lengths", "beyond", "figures789", "simulation", "table3", "figure5", "paragraphs", "growth")
+    (
+        "learner",
+        "table5",
+        "chosen",
+        "lengths",
+        "beyond",
+        "figures789",
+        "simulation",
+        "table3",
+        "figure5",
+        "paragraphs",
+        "growth",
+    )
 )
 
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from beyond import ITERATIONS, WORDS
+from beyond import ITERATIONS
+from beyond import WAYS as IDEAS
 from common.markdown import count, signed, table
 from datasets import MADE, NAMES
 from figure5 import ITERATIONS as DRAWN
 from simulation import PLANTED_GROUPS, PLANTED_ITERATIONS
 from table3 import PAPERS_FIGURES as PAPERS_ACCURACIES
 from table5 import KS, PAPERS_FIGURES, PAPERS_ORACLE
-from trials import ORACLE, PAPERS
+from trials import CHOSEN, ORACLE, PAPERS, best
 
 FAR = 2.0  # points from the paper's figure that want an explanation
 CLOSE = 0.7  # points that the oracle may be away
@@ -166,72 +167,91 @@ def figures789(found: Found) -> Texts:
     return {"figure9": table(header, lines), "figure9-advice": _advice(own["noises"])}
 
 
-def beyond(found: Found) -> Texts:
-    """A table for each grouping, what was chosen, and iterations."""
-    own = found[EURLEX]["groupings"]
-    made = {f"beyond-{grouping}": _beyond(ways) for grouping, ways in own.items()}
-    return {**made, "beyond-chosen": _chosen(own), "beyond-tried": _tried(own), "beyond-iterations": _iterations(own)}
+def chosen(found: Found) -> Texts:
+    """What held-out groups chose, beside EAGLE here and in the paper; and what they say of all that was tried."""
+    own = found[EURLEX]
+    lines = [
+        [
+            grouping,
+            _params(best(ways["tried"])),
+            *(cell for number, k in enumerate(KS) for cell in _beside_eagle(grouping, ways, number, k)),
+        ]
+        for grouping, ways in own.items()
+    ]
+    seeds = count(len(next(iter(own.values()))[CHOSEN]), "seed")
+    header = ["", f"chosen, {seeds}", *(cell for k in KS for cell in (f"P@{k}", "EAGLE here", "the paper's"))]
+    return {"chosen": table(header, lines), "chosen-tried": _tried(own)}
 
 
-def _beyond(ways: Found) -> str:
-    base = mean(ways["eagle"], "P@1")
-    lines = []
-    for way, words in {**WAYS, **WORDS}.items():
-        runs = ways[way]
-        lines.append(
-            [
-                words,
-                *(with_spread([run[f"P@{k}"] for run in runs]) for k in KS),
-                signed(mean(runs, "P@1") - base, 2) if way != "eagle" else "",
-                f"{mean(runs, 'right'):.1f}",
-                f"{mean(runs, 'found'):.1f}",
-                f"{mean(runs, 'assign_cpu_s'):.1f}",
-            ]
-        )
-    header = ["", *(f"P@{k}" for k in KS), "P@1 against EAGLE", "right labels (%)", "labels found (%)", "CPU s"]
-    return table(header, lines)
+def _beside_eagle(grouping: str, ways: Found, number: int, k: int) -> list[str]:
+    papers = PAPERS_FIGURES.get(grouping, {}).get("eagle")
+    return [
+        with_spread([run[f"P@{k}"] for run in ways[CHOSEN]]),
+        f"{mean(ways['eagle'], f'P@{k}'):.2f}",
+        "" if papers is None else f"{papers[number]:.2f}",
+    ]
 
 
-def _chosen(groupings: Found) -> str:
-    lines = []
-    for grouping, ways in groupings.items():
-        for way in ("chosen-iterations", "chosen"):
-            given = ", ".join(f"{name} {value}" for name, value in ways["params"][way].items())
-            figures = with_spread([run["P@1"] for run in ways[way]]), f"{mean(ways[way], 'right'):.1f}"
-            lines.append([grouping, WORDS[way], given, *figures])
-    return table(["", "", "what held-out groups chose", "P@1", "right labels (%)"], lines)
+def _params(params: Found) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in params.items() if name != "leave_out")
 
 
 def _tried(groupings: Found) -> str:
-    """What held-out groups say of negatives beside what comes out where that is known."""
+    """How well held-out groups are told apart, for each set of parameters; the best marked."""
+    sets = [each["params"] for each in next(iter(groupings.values()))["tried"]]
     lines = []
-    for grouping, ways in groupings.items():
-        named = {"eagle": {"step": 0.1}, **ways["params"]}
-        for each in ways["choices"]:
-            given = {**each["params"], "iterations": 20}
-            runs = next((ways[way] for way, params in named.items() if {"iterations": 20, **params} == given), [])
-            lines.append(
-                [
-                    grouping,
-                    f"{given.get('negatives', 0):g}",
-                    f"{given['step']:g}",
-                    f"{100 * each['scores']['20']:.2f}",
-                    *([f"{mean(runs, 'right'):.1f}", f"{mean(runs, 'P@1'):.2f}"] if runs else ["", ""]),
-                ]
-            )
-    header = ["", "`negatives`", "`step`", "held-out groups told apart (%)", "right labels (%)", "P@1"]
-    return table(header, lines)
+    for number, params in enumerate(sets):
+        line = [_params(params)]
+        for ways in groupings.values():
+            mark = "**" if best(ways["tried"]) == params else ""
+            line.append(f"{mark}{100 * ways['tried'][number]['score']:.1f}{mark}")
+        lines.append(line)
+    return table(["held-out groups told apart (%)", *groupings], lines)
+
+
+def beyond(found: Found) -> Texts:
+    """P@1 and P@5 of each idea on each grouping, how many labels are right, and iterations."""
+    own = found[EURLEX]["groupings"]
+    made = {f"beyond-P{k}": _beyond(own, f"P@{k}") for k in (1, 5)}
+    return {**made, "beyond-right": _right(own), "beyond-iterations": _iterations(own)}
+
+
+def _ideas() -> dict[str, str]:
+    words = {way: text for way, (text, _) in IDEAS.items()}
+    return {**WAYS, **words, CHOSEN: "chosen by held-out groups"}
+
+
+def _beyond(groupings: Found, measure: str) -> str:
+    lines = []
+    for way, words in _ideas().items():
+        line = [words]
+        for ways in groupings.values():
+            gain = mean(ways[way], measure) - mean(ways["eagle"], measure)
+            line.append(f"{mean(ways[way], measure):.2f}" + (f" ({signed(gain, 2)})" if way != "eagle" else ""))
+        lines.append(line)
+    runs = next(iter(groupings.values()))["eagle"]
+    return table([f"{measure}, {count(len(runs), 'seed')}", *groupings], lines)
+
+
+def _right(groupings: Found) -> str:
+    """Shares of labels handed out that are right, and of rows' labels that were found; and CPU time."""
+    lines = []
+    for way, words in _ideas().items():
+        shares = [f"{mean(ways[way], 'right'):.0f} / {mean(ways[way], 'found'):.0f}" for ways in groupings.values()]
+        cost = [f"{mean(ways[way], 'assign_cpu_s'):.1f}" for ways in groupings.values()]
+        lines.append([words, *shares, " / ".join(cost)])
+    return table(["right / found (%)", *groupings, "CPU s to hand out"], lines)
 
 
 def _iterations(groupings: Found) -> str:
     """What held-out groups say of iterations beside what comes out, of the first seed."""
     lines = []
     for grouping, ways in groupings.items():
-        scores = ways["choices"][0]["scores"]
+        runs = ways["iterations"]
         for words, cells in (
-            ("held-out groups told apart (%)", [f"{100 * scores[str(t)]:.2f}" for t in ITERATIONS]),
-            ("right labels (%)", [f"{ways['iterations'][str(t)]['right']:.1f}" for t in ITERATIONS]),
-            ("P@1", [f"{ways['iterations'][str(t)]['P@1']:.2f}" for t in ITERATIONS]),
+            ("held-out groups told apart (%)", [f"{100 * runs[str(t)]['score']:.1f}" for t in ITERATIONS]),
+            ("right labels (%)", [f"{runs[str(t)]['right']:.1f}" for t in ITERATIONS]),
+            ("P@1", [f"{runs[str(t)]['P@1']:.2f}" for t in ITERATIONS]),
         ):
             lines.append([grouping, words, *cells])
     return table(["", "iterations", *map(str, ITERATIONS)], lines)

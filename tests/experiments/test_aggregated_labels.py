@@ -18,7 +18,7 @@ FAST = (
     *("--noises", "0,1", "--noise-depth", "6", "--bag-sizes", "4", "--epochs", "2", "--rounds", "1"),
     *("--threads", "1", "--device", "cpu", "--cache", "no-such-cache"),
 )
-PARTS = "learner,table5,lengths,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
+PARTS = "learner,table5,chosen,lengths,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
 
 
 def write_sparse(path, n_rows, seed):
@@ -132,14 +132,26 @@ def test_sums_of_rows_as_they_are_hand_out_most_labels_rightly_too(places):
 
 
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):
+    found = found_in(places[1], "chosen")
+    assert list(found) == ["R-2", "R-4", "D-6"]
+    for line, (grouping, ways) in zip(lines_of(places[1], "chosen"), found.items(), strict=True):
+        best = max(ways["tried"], key=lambda each: each["score"])["params"]
+        assert line[0] == grouping
+        assert line[1].startswith(f"iterations {best['iterations']}")
+        assert number(line[2]) == pytest.approx(np.mean([run["P@1"] for run in ways["chosen"]]), abs=0.006)
+    assert lines_of(places[1], "chosen")[1][4] == "80.87"
+    marked = [[cell.startswith("**") for cell in line[1:]] for line in lines_of(places[1], "chosen-tried")]
+    assert np.sum(marked, axis=0).tolist() == [1, 1, 1]
+
+
+def test_each_idea_has_a_line_with_its_gain(places):
     ways = found_in(places[1], "beyond")["groupings"]["R-4"]
-    scores = [(each["params"], int(t), score) for each in ways["choices"] for t, score in each["scores"].items()]
-    params, iterations, _ = max(scores, key=lambda entry: entry[2])
-    assert ways["params"]["chosen"] == {**params, "iterations": iterations}
-    assert ways["params"]["chosen-iterations"]["step"] == 0.1
-    assert len(lines_of(places[1], "beyond-tried")) == 10
-    assert len(lines_of(places[1], "beyond-chosen")) == 2
-    assert len(lines_of(places[1], "beyond-R-4")) == 15
+    lines = lines_of(places[1], "beyond-P1")
+    assert len(lines) == len(lines_of(places[1], "beyond-right")) == 13
+    gain = np.mean([run["P@1"] for run in ways["topc"]]) - np.mean([run["P@1"] for run in ways["eagle"]])
+    shown = next(line for line in lines if "topc" in line[0])[1]
+    assert number(shown.split("(")[1].rstrip(")")) == pytest.approx(gain, abs=0.006)
+    assert len(lines_of(places[1], "beyond-iterations")) == 3
 
 
 def test_noise_makes_groups_more_mixed(places):
@@ -228,4 +240,4 @@ def test_unknown_groupings_and_parts_are_named(places):
     done = run(*places, "--groupings", "X-4")
     assert done.returncode == 2
     assert "there is no grouping 'X-4'" in done.stderr
-    assert "there is no 'speed'; there are: learner, table5, lengths" in run(*places, "--parts", "speed").stderr
+    assert "there is no 'speed'; there are: learner, table5, chosen, lengths" in run(*places, "--parts", "speed").stderr

@@ -2,7 +2,7 @@
 
 from labelwood.aggregated.advising import Advice, advice, mixedness
 from labelwood.aggregated.assignment import Assignment
-from labelwood.aggregated.choosing import IterationChoice, choose_iterations
+from labelwood.aggregated.choosing import EagleChoice, Tried, choose_eagle
 from labelwood.aggregated.eagle import Eagle
 from labelwood.aggregated.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
 from labelwood.aggregated.groups import baseline_labels
@@ -13,12 +13,13 @@ __all__ = [
     "Advice",
     "Assignment",
     "Eagle",
+    "EagleChoice",
     "Imputed",
-    "IterationChoice",
     "MultiInstanceClassifier",
+    "Tried",
     "advice",
     "baseline_labels",
-    "choose_iterations",
+    "choose_eagle",
     "clustered_groups",
     "impute",
     "merged_labels",
