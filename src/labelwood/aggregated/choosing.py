@@ -44,18 +44,27 @@ class Tried:
     score: float
     error: float
 
+    def describe(self) -> str:
+        """The parameters as they are set."""
+        return ", ".join(f"{name}={value}" for name, value in self.params.items())
+
 
 @dataclass(frozen=True)
 class EagleChoice:
     """The best `Eagle`, not fitted, and all that was tried.
 
     Example:
-        >>> EagleChoice(Eagle(iterations=5), (Tried({"iterations": 5}, 0.8, 0.01),)).eagle.iterations
-        5
+        >>> EagleChoice(Eagle(iterations=5), (Tried({"iterations": 5}, 0.8, 0.01),)).best.describe()
+        'iterations=5'
     """
 
     eagle: Eagle
     tried: tuple[Tried, ...]
+
+    @property
+    def best(self) -> Tried:
+        """The first with the highest score."""
+        return max(self.tried, key=lambda each: each.score)
 
 
 def choose_eagle(
@@ -95,13 +104,13 @@ def choose_eagle(
         check_params(Eagle, {**basis, **params})
     rows = unit_features(X)
     grouped = _some_labels(GroupedLabels.of(groups, group_labels, shape_of(rows)[0]), n_labels, seed)
-    eagles = [Eagle(**{**basis, **params}) for params in candidates]
-    wins = [_wins(rows, each, *_hold_out(grouped, each, held_out, seed)) for each in eagles]
-    tried = tuple(
-        Tried(dict(params), float(won.mean()), float(won.std() / np.sqrt(len(won))))
-        for params, won in zip(candidates, wins, strict=True)
-    )
-    return EagleChoice(eagles[int(np.argmax([each.score for each in tried]))], tried)
+    tried = []
+    for params in candidates:
+        how = Eagle(**{**basis, **params})
+        won = _wins(rows, how, *_hold_out(grouped, how, held_out, seed))
+        tried.append(Tried(dict(params), float(won.mean()), float(won.std() / np.sqrt(len(won)))))
+    best = max(tried, key=lambda each: each.score)
+    return EagleChoice(Eagle(**{**basis, **best.params}), tuple(tried))
 
 
 def _some_labels(grouped: GroupedLabels, n_labels: int, seed: int) -> GroupedLabels:

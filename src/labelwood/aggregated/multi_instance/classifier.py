@@ -292,4 +292,5 @@ def _centred(embeddings: Floats) -> Floats:
     left = np.linalg.norm(moved, axis=1, keepdims=True)
     if len(embeddings) == 1 or (left <= _SAME * lengths).all():
         return embeddings
-    return (moved * lengths / np.where(left > _SAME * lengths, left, np.inf)).astype(np.float32)
+    centred: Floats = (moved * lengths / np.where(left > _SAME * lengths, left, np.inf)).astype(np.float32)
+    return centred
