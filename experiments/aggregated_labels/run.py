@@ -21,6 +21,7 @@ import groupings
 import simulation
 import table3
 import table5
+import unlabelled
 from common.kept import Kept
 from common.parts import keep, known, numbers, some_of, whole_numbers, write_texts
 from datasets import NAMES
@@ -33,6 +34,7 @@ PARTS = dict.fromkeys(
         "table5",
         "chosen",
         "lengths",
+        "unlabelled",
         "beyond",
         "figures789",
         "simulation",
@@ -82,6 +84,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--simulation-seeds", type=int, default=simulation.SEEDS)
     arguments.add_argument("--groupings", type=groupings.several, default=[*table5.RANDOM, *table5.CLUSTERED])
     arguments.add_argument("--beyond-groupings", type=groupings.several, default=list(beyond.GROUPINGS))
+    arguments.add_argument("--unlabelled-groupings", type=groupings.several, default=list(unlabelled.GROUPINGS))
     arguments.add_argument("--noises", type=numbers, default=figures789.NOISES, help="of the part figures789")
     arguments.add_argument("--noise-depth", type=int, default=figures789.DEPTH)
     arguments.add_argument("--bag-sizes", type=whole_numbers, default=table3.SIZES, help="of the part table3")

@@ -134,6 +134,21 @@ def lengths(found: Found) -> Texts:
     return {"lengths": table(["", "", *(cell for k in KS for cell in (f"P@{k}", "paper", "difference"))], lines)}
 
 
+def unlabelled(found: Found) -> Texts:
+    """What comes out where rows without labels are left out or learned from, beside the paper's figures."""
+    lines = []
+    for grouping, ways in found[EURLEX].items():
+        for way, both in ways.items():
+            line = [grouping, WAYS[way], f"{mean(both['learned from'], 'without'):.0f}"]
+            papers = PAPERS_FIGURES.get(grouping, {}).get(way)
+            for number, k in enumerate(KS):
+                line += [f"{mean(both[which], f'P@{k}'):.2f}" for which in ("left out", "learned from")]
+                line.append("" if papers is None else f"{papers[number]:.2f}")
+            lines.append(line)
+    header = ["", "", "such rows (%)", *(cell for k in KS for cell in (f"P@{k}, left out", "learned from", "paper"))]
+    return {"unlabelled": table(header, lines)}
+
+
 def _advice(groupings: Found) -> str:
     """What is advised for each grouping, and which was better."""
     lines = []

@@ -15,10 +15,11 @@ ROOT = Path(__file__).parents[2]
 RUN = ROOT / "experiments" / "aggregated_labels" / "run.py"
 FAST = (
     *("--seeds", "2", "--simulation-seeds", "3", "--groupings", "R-2,R-4,D-6", "--beyond-groupings", "R-4"),
+    *("--unlabelled-groupings", "R-4"),
     *("--noises", "0,1", "--noise-depth", "6", "--bag-sizes", "4", "--epochs", "2", "--rounds", "1"),
     *("--threads", "1", "--device", "cpu", "--cache", "no-such-cache"),
 )
-PARTS = "learner,table5,chosen,lengths,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
+PARTS = "learner,table5,chosen,lengths,unlabelled,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
 
 
 def write_sparse(path, n_rows, seed):
@@ -129,6 +130,15 @@ def test_sums_of_rows_as_they_are_hand_out_most_labels_rightly_too(places):
     first = lines_of(places[1], "lengths")[0]
     assert first[:2] == ["R-2", "EAGLE-0"]
     assert number(first[4]) == pytest.approx(found["R-2"]["eagle-0"]["P@1"] - 81.94, abs=0.006)
+
+
+def test_rows_without_labels_are_learned_from_as_what_no_label_fits(places):
+    found = found_in(places[1], "unlabelled")["R-4"]["eagle-0"]
+    assert all(run["without"] > 0 for run in found["learned from"])
+    assert found["left out"] == found_in(places[1], "table5")["groupings"]["R-4"]["eagle-0"]
+    (line, _) = lines_of(places[1], "unlabelled")
+    assert number(line[4]) == pytest.approx(np.mean([run["P@1"] for run in found["learned from"]]), abs=0.006)
+    assert line[5] == "80.16"
 
 
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):
