@@ -183,28 +183,24 @@ def figures789(found: Found) -> Texts:
 
 
 def chosen(found: Found) -> Texts:
-    """What held-out groups chose, beside EAGLE here and in the paper; and what they say of all that was tried."""
-    own = found[EURLEX]
+    """What held-out groups chose beside the paper's ways, here and there; and what they say of all that was tried."""
+    own, oracle = found[EURLEX]["groupings"], found[EURLEX][ORACLE]
+    made = {f"chosen-P{k}": _summary(own, oracle, number) for number, k in enumerate(KS)}
+    return {**made, "chosen-tried": _tried(own)}
+
+
+def _summary(groupings: Found, oracle: Runs, number: int) -> str:
+    """A line for each way, and one for the paper's EAGLE."""
+    k = KS[number]
     lines = [
-        [
-            grouping,
-            _params(best(ways["tried"])),
-            *(cell for number, k in enumerate(KS) for cell in _beside_eagle(grouping, ways, number, k)),
-        ]
-        for grouping, ways in own.items()
+        [words, *(f"{mean(ways[way], f'P@{k}'):.1f}" for ways in groupings.values())] for way, words in WAYS.items()
     ]
-    seeds = count(len(next(iter(own.values()))[CHOSEN]), "seed")
-    header = ["", f"chosen, {seeds}", *(cell for k in KS for cell in (f"P@{k}", "EAGLE here", "the paper's"))]
-    return {"chosen": table(header, lines), "chosen-tried": _tried(own)}
-
-
-def _beside_eagle(grouping: str, ways: Found, number: int, k: int) -> list[str]:
-    papers = PAPERS_FIGURES.get(grouping, {}).get("eagle")
-    return [
-        with_spread([run[f"P@{k}"] for run in ways[CHOSEN]]),
-        f"{mean(ways['eagle'], f'P@{k}'):.2f}",
-        "" if papers is None else f"{papers[number]:.2f}",
-    ]
+    papers = [PAPERS_FIGURES.get(grouping, {}).get("eagle") for grouping in groupings]
+    lines.append(["EAGLE, the paper's", *("" if each is None else f"{each[number]:.1f}" for each in papers)])
+    best_here = [with_spread([run[f"P@{k}"] for run in ways[CHOSEN]], 1) for ways in groupings.values()]
+    lines.append(["chosen by held-out groups", *best_here])
+    seeds = count(len(oracle), "seed")
+    return table([f"P@{k}, {seeds}; the oracle {mean(oracle, f'P@{k}'):.1f}", *groupings], lines)
 
 
 def _params(params: Found) -> str:
