@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "benchmarks")]
 
 import beyond
+import blurred
 import figures789
 import groupings
 import simulation
@@ -35,6 +36,7 @@ PARTS = dict.fromkeys(
         "chosen",
         "lengths",
         "unlabelled",
+        "blurred",
         "beyond",
         "figures789",
         "simulation",
@@ -85,6 +87,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--groupings", type=groupings.several, default=[*table5.RANDOM, *table5.CLUSTERED])
     arguments.add_argument("--beyond-groupings", type=groupings.several, default=list(beyond.GROUPINGS))
     arguments.add_argument("--unlabelled-groupings", type=groupings.several, default=list(unlabelled.GROUPINGS))
+    arguments.add_argument("--blurred-depths", type=whole_numbers, default=blurred.DEPTHS)
     arguments.add_argument("--noises", type=numbers, default=figures789.NOISES, help="of the part figures789")
     arguments.add_argument("--noise-depth", type=int, default=figures789.DEPTH)
     arguments.add_argument("--bag-sizes", type=whole_numbers, default=table3.SIZES, help="of the part table3")

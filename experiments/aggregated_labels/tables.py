@@ -149,6 +149,20 @@ def unlabelled(found: Found) -> Texts:
     return {"unlabelled": table(header, lines)}
 
 
+def blurred(found: Found) -> Texts:
+    """The baseline on sharp clusters and on less sharp ones, with the paper's figures between."""
+    lines = []
+    for grouping, (sharp, less) in ((name, tuple(ways.values())) for name, ways in found[EURLEX].items()):
+        papers = PAPERS_FIGURES.get(grouping, {}).get("baseline")
+        line = [grouping, *(f"{mean(runs, 'mixedness'):.2f}" for runs in (sharp, less))]
+        for number, k in enumerate(KS):
+            paper = "" if papers is None else f"{papers[number]:.2f}"
+            line += [f"{mean(sharp, f'P@{k}'):.2f}", paper, f"{mean(less, f'P@{k}'):.2f}"]
+        lines.append(line)
+    header = ["baseline", "mixedness, sharp", "less sharp"]
+    return {"blurred": table([*header, *(c for k in KS for c in (f"P@{k}, sharp", "paper", "less sharp"))], lines)}
+
+
 def _advice(groupings: Found) -> str:
     """What is advised for each grouping, and which was better."""
     lines = []
