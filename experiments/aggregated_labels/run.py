@@ -17,6 +17,7 @@ sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "be
 
 import beyond
 import blurred
+import both
 import figures789
 import groupings
 import simulation
@@ -37,6 +38,7 @@ PARTS = dict.fromkeys(
         "lengths",
         "unlabelled",
         "blurred",
+        "both",
         "beyond",
         "figures789",
         "simulation",
@@ -88,6 +90,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--beyond-groupings", type=groupings.several, default=list(beyond.GROUPINGS))
     arguments.add_argument("--unlabelled-groupings", type=groupings.several, default=list(unlabelled.GROUPINGS))
     arguments.add_argument("--blurred-depths", type=whole_numbers, default=blurred.DEPTHS)
+    arguments.add_argument("--both-groupings", type=groupings.several, default=list(both.GROUPINGS))
     arguments.add_argument("--noises", type=numbers, default=figures789.NOISES, help="of the part figures789")
     arguments.add_argument("--noise-depth", type=int, default=figures789.DEPTH)
     arguments.add_argument("--bag-sizes", type=whole_numbers, default=table3.SIZES, help="of the part table3")

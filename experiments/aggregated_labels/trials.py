@@ -16,7 +16,7 @@ from learner import LEARNER, precision
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import advice, baseline_labels, choose_eagle, merged_labels
+from labelwood.aggregated import advice, baseline_labels, choose_eagle, merged_labels, try_both
 from labelwood.aggregated.choosing import CANDIDATES
 
 # The three ways of the paper: `Eagle`'s parameters, None if every row has all labels of its group.
@@ -86,6 +86,16 @@ class Trials:
             }
 
         return self.kept.figures(f"{grouping}-advice-seed-{seed}", {"grouping": grouping, "seed": seed}, measure)
+
+    def trial(self, grouping: str) -> dict[str, Any]:
+        """What held-out groups of the first seed say of both ways."""
+
+        def measure() -> dict[str, Any]:
+            model, eagle = (kind(n_threads=self.threads) for kind in (lw.TreeClassifier, lw.Eagle))
+            found = try_both(self.rows.X_train, *self.grouped(grouping, 0), eagle=eagle, model=model)
+            return {"use": found.use, "assignment": found.assignment, "baseline": found.baseline}
+
+        return self.kept.figures(f"{grouping}-trial", {"grouping": grouping}, measure)
 
     def grouped(self, grouping: str, seed: int) -> tuple[Any, Any]:
         """The group of each training row, and how often groups have labels; of the last call it is remembered."""

@@ -15,11 +15,11 @@ ROOT = Path(__file__).parents[2]
 RUN = ROOT / "experiments" / "aggregated_labels" / "run.py"
 FAST = (
     *("--seeds", "2", "--simulation-seeds", "3", "--groupings", "R-2,R-4,D-6", "--beyond-groupings", "R-4"),
-    *("--unlabelled-groupings", "R-4", "--blurred-depths", "6"),
+    *("--unlabelled-groupings", "R-4", "--blurred-depths", "6", "--both-groupings", "R-4"),
     *("--noises", "0,1", "--noise-depth", "6", "--bag-sizes", "4", "--epochs", "2", "--rounds", "1"),
     *("--threads", "1", "--device", "cpu", "--cache", "no-such-cache"),
 )
-PARTS = "learner,table5,chosen,lengths,unlabelled,blurred,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
+PARTS = "learner,table5,chosen,lengths,unlabelled,blurred,both,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
 
 
 def write_sparse(path, n_rows, seed):
@@ -147,6 +147,15 @@ def test_clusters_of_projected_rows_are_less_sharp(places):
     assert number(cells[0]) <= number(cells[1])
     assert number(cells[2]) == pytest.approx(np.mean([run["P@1"] for run in found["D-6"]]), abs=0.006)
     assert cells[3] == ""
+
+
+def test_both_ways_are_tried_on_held_out_groups(places):
+    tried = found_in(places[1], "both")["R-4"]["trial"]
+    ((_, assignment, baseline, use, _),) = lines_of(places[1], "both")
+    assert number(assignment) == pytest.approx(tried["assignment"], abs=0.06)
+    assert number(baseline) == pytest.approx(tried["baseline"], abs=0.06)
+    assert use == ("assignment" if tried["assignment"] >= tried["baseline"] else "baseline")
+    assert "Tried on held-out training documents" in (places[1] / "paragraphs.md").read_text()
 
 
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):

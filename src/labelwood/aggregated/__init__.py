@@ -8,6 +8,7 @@ from labelwood.aggregated.grouping import clustered_groups, merged_labels, noisy
 from labelwood.aggregated.groups import baseline_labels
 from labelwood.aggregated.imputing import Imputed, impute
 from labelwood.aggregated.multi_instance import MultiInstanceClassifier
+from labelwood.aggregated.trying import Trial, try_both
 
 __all__ = [
     "Advice",
@@ -16,6 +17,7 @@ __all__ = [
     "EagleChoice",
     "Imputed",
     "MultiInstanceClassifier",
+    "Trial",
     "Tried",
     "advice",
     "baseline_labels",
@@ -26,4 +28,5 @@ __all__ = [
     "mixedness",
     "noisy_groups",
     "random_groups",
+    "try_both",
 ]
