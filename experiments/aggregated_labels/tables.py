@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -139,8 +140,10 @@ def unlabelled(found: Found) -> Texts:
     lines = []
     for grouping, ways in found[EURLEX].items():
         for way, both in ways.items():
-            line = [grouping, WAYS[way], f"{mean(both['learned from'], 'without'):.0f}"]
-            papers = PAPERS_FIGURES.get(grouping, {}).get(way)
+            sharp = re.sub(r"N-(\d+)-0", r"D-\1", grouping)  # the paper's name of such clusters
+            words = grouping if sharp == grouping else f"{sharp}, less sharp"
+            line = [words, WAYS[way], f"{mean(both['learned from'], 'without'):.0f}"]
+            papers = PAPERS_FIGURES.get(sharp, {}).get(way)
             for number, k in enumerate(KS):
                 line += [f"{mean(both[which], f'P@{k}'):.2f}" for which in ("left out", "learned from")]
                 line.append("" if papers is None else f"{papers[number]:.2f}")
