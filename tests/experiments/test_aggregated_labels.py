@@ -156,7 +156,7 @@ def test_both_ways_are_tried_on_held_out_groups(places):
     assert number(assignment) == pytest.approx(tried["assignment"], abs=0.06)
     assert number(baseline) == pytest.approx(tried["baseline"], abs=0.06)
     assert use == ("assignment" if tried["assignment"] >= tried["baseline"] else "baseline")
-    assert "Tried on held-out training documents" in (places[1] / "paragraphs.md").read_text()
+    assert "Scored on held-out training documents" in (places[1] / "paragraphs.md").read_text()
 
 
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):

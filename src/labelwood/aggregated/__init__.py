@@ -2,7 +2,7 @@
 
 from labelwood.aggregated.advising import Advice, advice, mixedness
 from labelwood.aggregated.assignment import Assignment
-from labelwood.aggregated.choosing import EagleChoice, Tried, choose_eagle
+from labelwood.aggregated.choosing import EagleChoice, Scored, choose_eagle
 from labelwood.aggregated.eagle import Eagle
 from labelwood.aggregated.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
 from labelwood.aggregated.groups import baseline_labels
@@ -17,8 +17,8 @@ __all__ = [
     "EagleChoice",
     "Imputed",
     "MultiInstanceClassifier",
+    "Scored",
     "Trial",
-    "Tried",
     "advice",
     "baseline_labels",
     "choose_eagle",

@@ -29,14 +29,14 @@ CANDIDATES: tuple[dict[str, Any], ...] = (
 
 
 @dataclass(frozen=True)
-class Tried:
+class Scored:
     """Parameters of `Eagle`, and what they are worth on groups that are held out.
 
     `score` is the chance that a group that has a label, and was not learned from, comes nearer to the label's vector
     than a group that does not; 0.5 is what guessing gives. `error` is its standard error.
 
     Example:
-        >>> Tried({"iterations": 5}, score=0.8, error=0.01).score
+        >>> Scored({"iterations": 5}, score=0.8, error=0.01).score
         0.8
     """
 
@@ -54,15 +54,15 @@ class EagleChoice:
     """The best `Eagle`, not fitted, and all that was tried.
 
     Example:
-        >>> EagleChoice(Eagle(iterations=5), (Tried({"iterations": 5}, 0.8, 0.01),)).best.describe()
+        >>> EagleChoice(Eagle(iterations=5), (Scored({"iterations": 5}, 0.8, 0.01),)).best.describe()
         'iterations=5'
     """
 
     eagle: Eagle
-    tried: tuple[Tried, ...]
+    tried: tuple[Scored, ...]
 
     @property
-    def best(self) -> Tried:
+    def best(self) -> Scored:
         """The first with the highest score."""
         return max(self.tried, key=lambda each: each.score)
 
@@ -108,7 +108,7 @@ def choose_eagle(
     for params in candidates:
         how = Eagle(**{**basis, **params})
         won = _wins(rows, how, *_hold_out(grouped, how, held_out, seed))
-        tried.append(Tried(dict(params), float(won.mean()), float(won.std() / np.sqrt(len(won)))))
+        tried.append(Scored(dict(params), float(won.mean()), float(won.std() / np.sqrt(len(won)))))
     best = max(tried, key=lambda each: each.score)
     return EagleChoice(Eagle(**{**basis, **best.params}), tuple(tried))
 
