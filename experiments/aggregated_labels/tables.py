@@ -201,12 +201,12 @@ def figures789(found: Found) -> Texts:
     lines = [
         [
             noise,
-            WAYS[way],
+            words,
             *(with_spread([run[f"P@{k}"] for run in ways[way]]) for k in KS),
             f"{mean(ways[way], 'right'):.1f}",
         ]
         for noise, ways in own["noises"].items()
-        for way in PAPERS
+        for way, words in {**WAYS, CHOSEN: "chosen"}.items()
     ]
     header = [f"noise, depth {own['depth']}", "", *(f"P@{k}" for k in KS), "right labels (%)"]
     return {"figure9": table(header, lines), "figure9-advice": table(ADVISED, _advised(own["noises"]))}

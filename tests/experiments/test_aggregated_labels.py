@@ -190,8 +190,8 @@ def test_noise_makes_groups_more_mixed(places):
     noises = found_in(places[1], "figures789")["noises"]
     mixed = [noises[noise]["advice"][0]["counts"]["mixedness"] for noise in ("0", "1")]
     assert mixed[0] < mixed[1]
-    assert [line[:2] for line in lines_of(places[1], "figure9")[:3]] == [
-        ["0", w] for w in ("baseline", "EAGLE-0", "EAGLE")
+    assert [line[:2] for line in lines_of(places[1], "figure9")[:4]] == [
+        ["0", w] for w in ("baseline", "EAGLE-0", "EAGLE", "chosen")
     ]
 
 
