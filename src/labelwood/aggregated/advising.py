@@ -13,7 +13,7 @@ from labelwood.base import Features, shape_of
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse
 
-_TOLERABLE = 0.5  # wrong rows for each right one, up to which the baseline does no harm
+_TOLERABLE = 0.75  # wrong rows for each right one: with 0.6 the baseline was better, with 1.0 assignment
 
 
 @dataclass(frozen=True)
