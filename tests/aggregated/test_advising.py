@@ -117,3 +117,9 @@ def test_choosing_needs_labels_of_two_groups_and_sound_arguments():
         choose_eagle(np.eye(2), [0, 1], np.eye(2), candidates=[])
     with pytest.raises(ParameterError, match="iterations"):
         choose_eagle(np.eye(2), [0, 1], np.eye(2), candidates=[{"iterations": -1}])
+
+
+@pytest.mark.parametrize(("times", "use"), [(1, "assignment"), (2, "baseline")])
+def test_with_counts_half_a_wrong_row_for_each_right_one_is_little_and_two_are_not(times, use):
+    found = advice(np.eye(6), [0, 0, 0, 1, 1, 1], [[times, 0], [0, times]])
+    assert (found.use, found.wrong_rows) == (use, pytest.approx(3 / times - 1 if times > 1 else 2 * found.mixedness))
