@@ -7,7 +7,7 @@ from typing import Any
 
 from common.kept import Kept
 from table5 import by_ways
-from trials import ORACLE, Trials
+from trials import CHOSEN, ORACLE, Trials
 
 SETS = ("eurlex4k",)
 NOISES = (0, 0.2, 0.4, 0.6, 0.8, 1)
@@ -22,5 +22,10 @@ def measure(name: str, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     return {
         "depth": given.noise_depth,
         ORACLE: [trials.oracle(seed) for seed in range(seeds)],
-        "noises": {f"{noise:g}": by_ways(trials, f"N-{given.noise_depth}-{noise:g}", seeds) for noise in given.noises},
+        "noises": {f"{noise:g}": compare(trials, f"N-{given.noise_depth}-{noise:g}", seeds) for noise in given.noises},
     }
+
+
+def compare(trials: Trials, grouping: str, seeds: int) -> dict[str, Any]:
+    """The paper's ways, and what held-out groups chose."""
+    return {**by_ways(trials, grouping, seeds), CHOSEN: [trials.chosen(grouping, seed) for seed in range(seeds)]}

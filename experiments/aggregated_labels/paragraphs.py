@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from common.kept import Kept
@@ -18,8 +18,8 @@ from rivals.prepared import read_split
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import advice, baseline_labels
-from labelwood.base import TopK
+from labelwood.aggregated import advice, baseline_labels, try_both
+from labelwood.aggregated.trying import joined
 from labelwood.metrics import evaluate
 
 SETS = ("eurlex57k",)
@@ -27,6 +27,7 @@ DOCUMENTS = 20_000  # training documents at random, unless --rows says otherwise
 WORDS = 60  # lines are joined until a paragraph has so many words
 K, CANDIDATES = 5, 20  # labels a document, and labels of each paragraph that count
 LEARNER: dict[str, Any] = {}  # one tree, the default
+JOINS: tuple[Literal["best", "mean"], ...] = ("best", "mean")  # how a document's labels follow from its paragraphs'
 WAYS: dict[str, dict[str, Any] | None] = {
     "baseline": None,
     "eagle-0": {"iterations": 0},
@@ -99,12 +100,14 @@ def paragraphs_of(text: str) -> list[str]:
 
 
 def facts(corpus: Corpus, _threads: int) -> dict[str, Any]:
-    """How many there are, and what is advised."""
-    advised = advice(corpus.paragraphs[0], corpus.owners[0], corpus.labels[0])
+    """How many there are, what is advised, and what a trial on training documents says."""
+    grouped = corpus.paragraphs[0], corpus.owners[0], corpus.labels[0]
+    advised, tried = advice(*grouped), try_both(*grouped)
     return {
         "documents": [M.shape[0] for M in corpus.documents],
         "paragraphs": [M.shape[0] for M in corpus.paragraphs],
         "advice": {"use": advised.use, "mixedness": advised.mixedness, "wrong_rows": advised.wrong_rows},
+        "tried": {"use": tried.use, "assignment": tried.assignment, "baseline": tried.baseline},
     }
 
 
@@ -128,33 +131,12 @@ def judged(corpus: Corpus, X: Any, Y: Any, threads: int) -> dict[str, Any]:
     started = time.process_time()
     model = lw.TreeClassifier(n_threads=threads, **LEARNER).fit(X, Y)
     cost = time.process_time() - started
-    top = model.predict_topk(corpus.paragraphs[1], CANDIDATES)
+    owners, top = corpus.owners[1], model.predict_topk(corpus.paragraphs[1], CANDIDATES)
     answers = {
         "whole": model.predict_topk(corpus.documents[1], K),
-        **{how: joined(top, corpus.owners[1], Y.shape[1], how) for how in ("best", "mean")},
+        **{how: joined(top, owners, int(owners[-1]) + 1, K, how) for how in JOINS},
     }
     found = {
         how: evaluate(answer, corpus.labels[1], metrics=("P",), n_threads=threads) for how, answer in answers.items()
     }
     return {**found, "train_cpu_s": cost, "labels_a_row": Y.nnz / Y.shape[0]}
-
-
-def joined(top: TopK, owners: Any, n_labels: int, how: str) -> TopK:
-    """The best labels of documents from those of their paragraphs; labels a paragraph does not have score 0 there."""
-    n_documents = int(owners[-1]) + 1
-    pairs = np.repeat(owners, top.ids.shape[1]).astype(np.int64) * n_labels + top.ids.ravel()
-    scores = top.scores.ravel()[top.ids.ravel() >= 0]
-    kinds, places = np.unique(pairs[top.ids.ravel() >= 0], return_inverse=True)
-    if how == "best":
-        totals = np.full(len(kinds), -np.inf)
-        np.maximum.at(totals, places, scores)
-    else:
-        totals = np.bincount(places, weights=scores)
-    documents, labels = kinds // n_labels, kinds % n_labels
-    order = np.lexsort((-totals, documents))
-    ranks = np.arange(len(order)) - np.searchsorted(documents[order], documents[order])
-    chosen = order[ranks < K]
-    ids, best = np.full((n_documents, K), -1, np.int32), np.zeros((n_documents, K), np.float32)
-    ids[documents[chosen], ranks[ranks < K]] = labels[chosen]
-    best[documents[chosen], ranks[ranks < K]] = totals[chosen]
-    return TopK(ids, best)

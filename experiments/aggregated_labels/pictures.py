@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from table5 import KS, PAPERS_FIGURES, PAPERS_ORACLE
 from tables import EURLEX, WAYS, mean
-from trials import ORACLE, PAPERS
+from trials import CHOSEN, ORACLE, PAPERS
 
 from labelwood.tradeoff.plots import COLOURS, FAINT, INK, STYLE
 
@@ -42,8 +42,13 @@ def curves(found: Mapping[str, Found]) -> dict[str, Curve]:
     """Of Figures 7, 8 and 9 those that are known: by the size of random groups, by depth and by noise."""
     known: dict[str, Curve] = {}
     groupings = found["table5"].get(EURLEX, {}).get("groupings", {})
+    chosen = found["chosen"].get(EURLEX, {}).get("groupings", {})
     for file, kind, words in (("sizes", "R", "rows in a random group"), ("depths", "D", "depth of clusters")):
-        own = {int(name.split("-")[1]): ways for name, ways in groupings.items() if name.startswith(kind)}
+        own = {
+            int(name.split("-")[1]): {**ways, CHOSEN: chosen.get(name, {}).get(CHOSEN)}
+            for name, ways in groupings.items()
+            if name.startswith(kind)
+        }
         if own:
             order = sorted(own)
             known[file] = (words, order, [{**own[x], "name": f"{kind}-{x}"} for x in order], True)
@@ -60,7 +65,7 @@ def _oracle(found: Mapping[str, Found]) -> Sequence[Found]:
 
 
 def precisions(curve: Curve, oracle: Sequence[Found]) -> Figure:
-    """P@1, P@3 and P@5 of the three ways; the paper's dotted."""
+    """P@1, P@3 and P@5 of the three ways, the paper's dotted; and of what held-out groups chose, where it is known."""
     words, x, points, papers = curve
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     panels = figure.subplots(1, 3)
@@ -72,10 +77,12 @@ def precisions(curve: Curve, oracle: Sequence[Found]) -> Figure:
             if papers and all(theirs):
                 y = [figures[number] for figures in theirs if figures]
                 axes.plot(x, y, ":", color=COLOURS[line], linewidth=1.4, label=f"{WAYS[way]}, the paper’s")
+        if all(point.get(CHOSEN) for point in points):
+            plot(axes, len(PAPERS), "chosen", (x, [mean(point[CHOSEN], f"P@{k}") for point in points]))
         axes.xaxis.set_major_locator(FixedLocator(list(x)))
         axes.set_xlabel(words)
         axes.set_ylabel(f"P@{k} (%)")
-    _legend(figure, panels[0], 7)
+    _legend(figure, panels[0], 4)
     return figure
 
 
@@ -91,10 +98,13 @@ def decrements(sweeps: Mapping[str, Curve], oracle: Sequence[Found]) -> Figure:
             if papers and all(theirs):
                 y = [100 * (1 - figures[0] / PAPERS_ORACLE[0]) for figures in theirs if figures]
                 axes.plot(x, y, ":", color=COLOURS[line], linewidth=1.4, label=f"{WAYS[way]}, the paper’s")
+        if all(point.get(CHOSEN) for point in points):
+            lost = [100 * (1 - mean(point[CHOSEN], "P@1") / best) for point in points]
+            plot(axes, len(PAPERS), "chosen", (x, lost))
         axes.xaxis.set_major_locator(FixedLocator(list(x)))
         axes.set_xlabel(words)
     panels[0].set_ylabel("P@1 lost against the oracle (%)")
-    _legend(figure, panels[0], 6)
+    _legend(figure, panels[0], 4)
     return figure
 
 

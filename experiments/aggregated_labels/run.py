@@ -16,11 +16,14 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "benchmarks")]
 
 import beyond
+import blurred
+import both
 import figures789
 import groupings
 import simulation
 import table3
 import table5
+import unlabelled
 from common.kept import Kept
 from common.parts import keep, known, numbers, some_of, whole_numbers, write_texts
 from datasets import NAMES
@@ -28,7 +31,22 @@ from rivals.environments import default_cache
 
 # Each a module with the SETS that it takes and `measure(name, kept, options)`.
 PARTS = dict.fromkeys(
-    ("learner", "table5", "lengths", "beyond", "figures789", "simulation", "table3", "figure5", "paragraphs", "growth")
+    (
+        "learner",
+        "table5",
+        "chosen",
+        "lengths",
+        "unlabelled",
+        "blurred",
+        "both",
+        "beyond",
+        "figures789",
+        "simulation",
+        "table3",
+        "figure5",
+        "paragraphs",
+        "growth",
+    )
 )
 
 
@@ -70,6 +88,9 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--simulation-seeds", type=int, default=simulation.SEEDS)
     arguments.add_argument("--groupings", type=groupings.several, default=[*table5.RANDOM, *table5.CLUSTERED])
     arguments.add_argument("--beyond-groupings", type=groupings.several, default=list(beyond.GROUPINGS))
+    arguments.add_argument("--unlabelled-groupings", type=groupings.several, default=list(unlabelled.GROUPINGS))
+    arguments.add_argument("--blurred-depths", type=whole_numbers, default=blurred.DEPTHS)
+    arguments.add_argument("--both-groupings", type=groupings.several, default=list(both.GROUPINGS))
     arguments.add_argument("--noises", type=numbers, default=figures789.NOISES, help="of the part figures789")
     arguments.add_argument("--noise-depth", type=int, default=figures789.DEPTH)
     arguments.add_argument("--bag-sizes", type=whole_numbers, default=table3.SIZES, help="of the part table3")

@@ -26,7 +26,7 @@ SIZES = (4, 50)
 LARGE = 16  # bags of more images than that are large
 HELD_OUT = 6  # every so-manieth bag chooses τ
 TEMPERATURES = (0.5, 1.0, 2.0, 5.0)
-# Of each way `Eagle`'s iterations, and whether the mean of all labels' vectors is subtracted from each.
+# Of each way `Eagle`'s iterations, and whether vectors are centred.
 WAYS: dict[str, tuple[int, bool] | None] = {
     "Deep-MIML": None,
     "EAGLE-0": (0, False),
@@ -117,8 +117,10 @@ class Bench:
         learning = LEARNING["large" if size > LARGE else "small"]
         if self.epochs is not None:
             learning = {**learning, "epochs": self.epochs}
+        how = WAYS[way]
         model = MultiInstanceClassifier(
             label_embeddings=vectors,
+            centre=how is not None and how[1],
             temperature=temperature,
             seed=seed,
             device=self.device,
@@ -132,13 +134,12 @@ class Bench:
         how = WAYS[way]
         if how is None:
             return None
-        iterations, centred = how
+        iterations, _ = how
         if (*key, iterations) not in self._embeddings:
             eagle = lw.Eagle(iterations=iterations, n_threads=self.threads).fit(X, groups, counts)
             self._embeddings = {k: v for k, v in self._embeddings.items() if k[0] == key[0]}
             self._embeddings[*key, iterations] = np.asarray(eagle.label_embeddings_)
-        vectors = self._embeddings[*key, iterations]
-        return centre(vectors) if centred else vectors
+        return self._embeddings[*key, iterations]
 
     def _settings(self, size: int, way: str, temperature: float, seed: int) -> dict[str, Any]:
         how, learning = WAYS[way], LEARNING["large" if size > LARGE else "small"]
@@ -156,12 +157,6 @@ def _renumbered(groups: Any) -> Any:
 def one_hot(y: Any) -> Any:
     """Rows × classes, sparse."""
     return sparse.csr_array((np.ones(len(y), np.float32), y, np.arange(len(y) + 1)), shape=(len(y), CLASSES))
-
-
-def centre(vectors: Any) -> Any:
-    """Less what all labels have in common, and of unit length again."""
-    vectors = vectors - vectors.mean(axis=0)
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
 def recognised(model: MultiInstanceClassifier, X: Any, y: Any) -> float:

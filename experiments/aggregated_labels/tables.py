@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from beyond import ITERATIONS, WORDS
+from beyond import ITERATIONS
+from beyond import WAYS as IDEAS
 from common.markdown import count, signed, table
 from datasets import MADE, NAMES
 from figure5 import ITERATIONS as DRAWN
 from simulation import PLANTED_GROUPS, PLANTED_ITERATIONS
 from table3 import PAPERS_FIGURES as PAPERS_ACCURACIES
 from table5 import KS, PAPERS_FIGURES, PAPERS_ORACLE
-from trials import ORACLE, PAPERS
+from trials import CHOSEN, ORACLE, PAPERS, best
 
 FAR = 2.0  # points from the paper's figure that want an explanation
 CLOSE = 0.7  # points that the oracle may be away
@@ -48,10 +50,10 @@ def learner(found: Found) -> Texts:
 
 
 def table5(found: Found) -> Texts:
-    """For each k all groupings beside the paper's figures; what is far from these; what was advised."""
+    """For each k all groupings beside the paper's figures; what is far from these, and orders."""
     own = found[EURLEX]
     made = {f"table5-P{k}": _beside_paper(own, number, k) for number, k in enumerate(KS)}
-    return {**made, "table5-far": _far(own), "table5-order": _order(own), "advice": _advice(own["groupings"])}
+    return {**made, "table5-far": _far(own), "table5-order": _order(own)}
 
 
 def _beside_paper(own: Found, number: int, k: int) -> str:
@@ -133,7 +135,41 @@ def lengths(found: Found) -> Texts:
     return {"lengths": table(["", "", *(cell for k in KS for cell in (f"P@{k}", "paper", "difference"))], lines)}
 
 
-def _advice(groupings: Found) -> str:
+def unlabelled(found: Found) -> Texts:
+    """What comes out where rows without labels are left out or learned from, beside the paper's figures."""
+    lines = []
+    for grouping, ways in found[EURLEX].items():
+        for way, both in ways.items():
+            sharp = re.sub(r"N-(\d+)-0", r"D-\1", grouping)  # the paper's name of such clusters
+            words = grouping if sharp == grouping else f"{sharp}, less sharp"
+            line = [words, WAYS[way], f"{mean(both['learned from'], 'without'):.0f}"]
+            papers = PAPERS_FIGURES.get(sharp, {}).get(way)
+            for number, k in enumerate(KS):
+                line += [f"{mean(both[which], f'P@{k}'):.2f}" for which in ("left out", "learned from")]
+                line.append("" if papers is None else f"{papers[number]:.2f}")
+            lines.append(line)
+    header = ["", "", "such rows (%)", *(cell for k in KS for cell in (f"P@{k}, left out", "learned from", "paper"))]
+    return {"unlabelled": table(header, lines)}
+
+
+def blurred(found: Found) -> Texts:
+    """The baseline on sharp clusters and on less sharp ones, with the paper's figures between."""
+    lines = []
+    for grouping, (sharp, less) in ((name, tuple(ways.values())) for name, ways in found[EURLEX].items()):
+        papers = PAPERS_FIGURES.get(grouping, {}).get("baseline")
+        line = [grouping, *(f"{mean(runs, 'mixedness'):.2f}" for runs in (sharp, less))]
+        for number, k in enumerate(KS):
+            paper = "" if papers is None else f"{papers[number]:.2f}"
+            line += [f"{mean(sharp, f'P@{k}'):.2f}", paper, f"{mean(less, f'P@{k}'):.2f}"]
+        lines.append(line)
+    header = ["baseline", "mixedness, sharp", "less sharp"]
+    return {"blurred": table([*header, *(c for k in KS for c in (f"P@{k}, sharp", "paper", "less sharp"))], lines)}
+
+
+ADVISED = ("", "mixedness", "wrong rows for each right one, by counts: advised", "without counts", "better in P@1")
+
+
+def _advised(groupings: Found) -> list[list[str]]:
     """What is advised for each grouping, and which was better."""
     lines = []
     for grouping, ways in groupings.items():
@@ -145,8 +181,18 @@ def _advice(groupings: Found) -> str:
             uses = {each[which]["use"] for each in ways["advice"]}
             line.append(f"{wrong:.1f}: {' or '.join(sorted(uses))}")
         lines.append([*line, f"{better} ({signed(gain, 2)})"])
-    header = ["", "mixedness", "wrong rows for each right one, by counts: advised", "without counts", "better in P@1"]
-    return table(header, lines)
+    return lines
+
+
+def both(found: Found) -> Texts:
+    """What is advised and what a trial on held-out groups says, beside what is better for rows."""
+    own = found[EURLEX]
+    lines = []
+    for line, ways in zip(_advised(own), own.values(), strict=True):
+        tried = ways["trial"]
+        shares = " : ".join(f"{tried[way]:.1f}" for way in ("assignment", "baseline"))
+        lines.append([*line[:-1], f"{shares}: {tried['use']}", line[-1]])
+    return {"both": table([*ADVISED[:-1], "`try_both`, assignment : baseline", ADVISED[-1]], lines)}
 
 
 def figures789(found: Found) -> Texts:
@@ -155,83 +201,98 @@ def figures789(found: Found) -> Texts:
     lines = [
         [
             noise,
-            WAYS[way],
+            words,
             *(with_spread([run[f"P@{k}"] for run in ways[way]]) for k in KS),
             f"{mean(ways[way], 'right'):.1f}",
         ]
         for noise, ways in own["noises"].items()
-        for way in PAPERS
+        for way, words in {**WAYS, CHOSEN: "chosen"}.items()
     ]
     header = [f"noise, depth {own['depth']}", "", *(f"P@{k}" for k in KS), "right labels (%)"]
-    return {"figure9": table(header, lines), "figure9-advice": _advice(own["noises"])}
+    return {"figure9": table(header, lines), "figure9-advice": table(ADVISED, _advised(own["noises"]))}
 
 
-def beyond(found: Found) -> Texts:
-    """A table for each grouping, what was chosen, and iterations."""
-    own = found[EURLEX]["groupings"]
-    made = {f"beyond-{grouping}": _beyond(ways) for grouping, ways in own.items()}
-    return {**made, "beyond-chosen": _chosen(own), "beyond-tried": _tried(own), "beyond-iterations": _iterations(own)}
+def chosen(found: Found) -> Texts:
+    """What held-out groups chose beside the paper's ways, here and there; and what they say of all that was tried."""
+    own, oracle = found[EURLEX]["groupings"], found[EURLEX][ORACLE]
+    made = {f"chosen-P{k}": _summary(own, oracle, number) for number, k in enumerate(KS)}
+    return {**made, "chosen-tried": _tried(own)}
 
 
-def _beyond(ways: Found) -> str:
-    base = mean(ways["eagle"], "P@1")
-    lines = []
-    for way, words in {**WAYS, **WORDS}.items():
-        runs = ways[way]
-        lines.append(
-            [
-                words,
-                *(with_spread([run[f"P@{k}"] for run in runs]) for k in KS),
-                signed(mean(runs, "P@1") - base, 2) if way != "eagle" else "",
-                f"{mean(runs, 'right'):.1f}",
-                f"{mean(runs, 'found'):.1f}",
-                f"{mean(runs, 'assign_cpu_s'):.1f}",
-            ]
-        )
-    header = ["", *(f"P@{k}" for k in KS), "P@1 against EAGLE", "right labels (%)", "labels found (%)", "CPU s"]
-    return table(header, lines)
+def _summary(groupings: Found, oracle: Runs, number: int) -> str:
+    """A line for each way, and one for the paper's EAGLE."""
+    k = KS[number]
+    lines = [
+        [words, *(f"{mean(ways[way], f'P@{k}'):.1f}" for ways in groupings.values())] for way, words in WAYS.items()
+    ]
+    papers = [PAPERS_FIGURES.get(grouping, {}).get("eagle") for grouping in groupings]
+    lines.append(["EAGLE, the paper's", *("" if each is None else f"{each[number]:.1f}" for each in papers)])
+    best_here = [with_spread([run[f"P@{k}"] for run in ways[CHOSEN]], 1) for ways in groupings.values()]
+    lines.append(["chosen by held-out groups", *best_here])
+    seeds = count(len(oracle), "seed")
+    return table([f"P@{k}, {seeds}; the oracle {mean(oracle, f'P@{k}'):.1f}", *groupings], lines)
 
 
-def _chosen(groupings: Found) -> str:
-    lines = []
-    for grouping, ways in groupings.items():
-        for way in ("chosen-iterations", "chosen"):
-            given = ", ".join(f"{name} {value}" for name, value in ways["params"][way].items())
-            figures = with_spread([run["P@1"] for run in ways[way]]), f"{mean(ways[way], 'right'):.1f}"
-            lines.append([grouping, WORDS[way], given, *figures])
-    return table(["", "", "what held-out groups chose", "P@1", "right labels (%)"], lines)
+def _params(params: Found) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in params.items() if name != "leave_out")
 
 
 def _tried(groupings: Found) -> str:
-    """What held-out groups say of negatives beside what comes out where that is known."""
+    """How well held-out groups are told apart, for each set of parameters; the best marked."""
+    sets = [each["params"] for each in next(iter(groupings.values()))["tried"]]
     lines = []
-    for grouping, ways in groupings.items():
-        named = {"eagle": {"step": 0.1}, **ways["params"]}
-        for each in ways["choices"]:
-            given = {**each["params"], "iterations": 20}
-            runs = next((ways[way] for way, params in named.items() if {"iterations": 20, **params} == given), [])
-            lines.append(
-                [
-                    grouping,
-                    f"{given.get('negatives', 0):g}",
-                    f"{given['step']:g}",
-                    f"{100 * each['scores']['20']:.2f}",
-                    *([f"{mean(runs, 'right'):.1f}", f"{mean(runs, 'P@1'):.2f}"] if runs else ["", ""]),
-                ]
-            )
-    header = ["", "`negatives`", "`step`", "held-out groups told apart (%)", "right labels (%)", "P@1"]
-    return table(header, lines)
+    for number, params in enumerate(sets):
+        line = [_params(params)]
+        for ways in groupings.values():
+            mark = "**" if best(ways["tried"]) == params else ""
+            line.append(f"{mark}{100 * ways['tried'][number]['score']:.1f}{mark}")
+        lines.append(line)
+    return table(["held-out groups told apart (%)", *groupings], lines)
+
+
+def beyond(found: Found) -> Texts:
+    """P@1 and P@5 of each idea on each grouping, how many labels are right, and iterations."""
+    own = found[EURLEX]["groupings"]
+    made = {f"beyond-P{k}": _beyond(own, f"P@{k}") for k in (1, 5)}
+    return {**made, "beyond-right": _right(own), "beyond-iterations": _iterations(own)}
+
+
+def _ideas() -> dict[str, str]:
+    words = {way: text for way, (text, _) in IDEAS.items()}
+    return {**WAYS, **words, CHOSEN: "chosen by held-out groups"}
+
+
+def _beyond(groupings: Found, measure: str) -> str:
+    lines = []
+    for way, words in _ideas().items():
+        line = [words]
+        for ways in groupings.values():
+            gain = mean(ways[way], measure) - mean(ways["eagle"], measure)
+            line.append(f"{mean(ways[way], measure):.2f}" + (f" ({signed(gain, 2)})" if way != "eagle" else ""))
+        lines.append(line)
+    runs = next(iter(groupings.values()))["eagle"]
+    return table([f"{measure}, {count(len(runs), 'seed')}", *groupings], lines)
+
+
+def _right(groupings: Found) -> str:
+    """Shares of labels handed out that are right, and of rows' labels that were found; and CPU time."""
+    lines = []
+    for way, words in _ideas().items():
+        shares = [f"{mean(ways[way], 'right'):.0f} / {mean(ways[way], 'found'):.0f}" for ways in groupings.values()]
+        cost = [f"{mean(ways[way], 'assign_cpu_s'):.1f}" for ways in groupings.values()]
+        lines.append([words, *shares, " / ".join(cost)])
+    return table(["right / found (%)", *groupings, "CPU s to hand out"], lines)
 
 
 def _iterations(groupings: Found) -> str:
     """What held-out groups say of iterations beside what comes out, of the first seed."""
     lines = []
     for grouping, ways in groupings.items():
-        scores = ways["choices"][0]["scores"]
+        runs = ways["iterations"]
         for words, cells in (
-            ("held-out groups told apart (%)", [f"{100 * scores[str(t)]:.2f}" for t in ITERATIONS]),
-            ("right labels (%)", [f"{ways['iterations'][str(t)]['right']:.1f}" for t in ITERATIONS]),
-            ("P@1", [f"{ways['iterations'][str(t)]['P@1']:.2f}" for t in ITERATIONS]),
+            ("held-out groups told apart (%)", [f"{100 * runs[str(t)]['score']:.1f}" for t in ITERATIONS]),
+            ("right labels (%)", [f"{runs[str(t)]['right']:.1f}" for t in ITERATIONS]),
+            ("P@1", [f"{runs[str(t)]['P@1']:.2f}" for t in ITERATIONS]),
         ):
             lines.append([grouping, words, *cells])
     return table(["", "iterations", *map(str, ITERATIONS)], lines)
@@ -347,13 +408,15 @@ def paragraphs(found: Found) -> Texts:
         "labels a row",
         "CPU s to train",
     ]
-    facts, advised = own["facts"], own["facts"]["advice"]
+    facts, advised, tried = own["facts"], own["facts"]["advice"], own["facts"]["tried"]
     return {
         "paragraphs": table(header, lines)
         + f"\n- {facts['documents'][0]} training documents of {facts['paragraphs'][0]} paragraphs, "
         + f"{facts['documents'][1]} test documents of {facts['paragraphs'][1]}.\n"
         + f"- Mixedness {advised['mixedness']:.2f}, {advised['wrong_rows']:.1f} wrong rows for each right one; "
         + f"advised: {advised['use']}.\n"
+        + f"- Tried on held-out training documents, P@5: assignment {tried['assignment']:.1f}, "
+        + f"baseline {tried['baseline']:.1f}.\n"
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ from learner import LEARNER, precision
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import advice, baseline_labels, merged_labels
+from labelwood.aggregated import advice, baseline_labels, choose_eagle, merged_labels, try_both
+from labelwood.aggregated.choosing import CANDIDATES
 
 # The three ways of the paper: `Eagle`'s parameters, None if every row has all labels of its group.
 PAPERS: dict[str, dict[str, Any] | None] = {"baseline": None, "eagle-0": {"iterations": 0}, "eagle": {}}
 ORACLE = "oracle"
+CHOSEN = "chosen"
 
 
 class Trials:
@@ -49,6 +51,27 @@ class Trials:
             f"{grouping}-{name}-seed-{seed}", settings, lambda: self._measure(grouping, seed, params)
         )
 
+    def choice(self, grouping: str, candidates: Sequence[Mapping[str, Any]] = CANDIDATES) -> list[dict[str, Any]]:
+        """What held-out groups of the first seed say of parameters: they see neither labels of rows nor test rows."""
+
+        def measure() -> dict[str, Any]:
+            groups, counts = self.grouped(grouping, 0)
+            eagle = lw.Eagle(n_threads=self.threads)
+            started = time.process_time()
+            found = choose_eagle(self.rows.X_train, groups, counts, candidates=candidates, eagle=eagle)
+            cost = time.process_time() - started
+            tried = [{"params": each.params, "score": each.score, "error": each.error} for each in found.tried]
+            return {"tried": tried, "choose_cpu_s": cost}
+
+        kind = CHOSEN if candidates is CANDIDATES else f"{CHOSEN}-of-{len(candidates)}"
+        settings = {"grouping": grouping, "candidates": list(candidates)}
+        tried: list[dict[str, Any]] = self.kept.figures(f"{grouping}-{kind}", settings, measure)["tried"]
+        return tried
+
+    def chosen(self, grouping: str, seed: int) -> dict[str, Any]:
+        """Of the learner that is told labels that were handed out with what held-out groups chose."""
+        return self.way(grouping, seed, CHOSEN, {"repeats": "topc", **best(self.choice(grouping))})
+
     def advice(self, grouping: str, seed: int) -> dict[str, Any]:
         """What is advised, once with counts of labels and once without."""
 
@@ -63,6 +86,16 @@ class Trials:
             }
 
         return self.kept.figures(f"{grouping}-advice-seed-{seed}", {"grouping": grouping, "seed": seed}, measure)
+
+    def trial(self, grouping: str) -> dict[str, Any]:
+        """What held-out groups of the first seed say of both ways."""
+
+        def measure() -> dict[str, Any]:
+            model, eagle = (kind(n_threads=self.threads) for kind in (lw.TreeClassifier, lw.Eagle))
+            found = try_both(self.rows.X_train, *self.grouped(grouping, 0), eagle=eagle, model=model)
+            return {"use": found.use, "assignment": found.assignment, "baseline": found.baseline}
+
+        return self.kept.figures(f"{grouping}-trial", {"grouping": grouping}, measure)
 
     def grouped(self, grouping: str, seed: int) -> tuple[Any, Any]:
         """The group of each training row, and how often groups have labels; of the last call it is remembered."""
@@ -81,6 +114,12 @@ class Trials:
         cost = {"assign_cpu_s": time.process_time() - started}
         rows = Rows(self.rows.X_train, Y, self.rows.X_test, self.rows.Y_test)
         return {**cost, **agreement(Y, self.rows.Y_train), **precision(rows, LEARNER, seed, self.threads)}
+
+
+def best(tried: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The parameters with the highest score; the first of several."""
+    params: dict[str, Any] = max(tried, key=lambda each: each["score"])["params"]
+    return params
 
 
 def agreement(given: Any, truth: Any) -> dict[str, float]:

@@ -318,3 +318,12 @@ def test_other_features_than_were_learned_from_are_refused():
 
 def test_no_groups_with_labels_at_all_is_no_error():
     assert lw.Eagle(assign="several").fit_transform(np.eye(3), GROUPS, np.zeros((2, 4))).shape == (3, 4)
+
+
+def test_a_label_of_two_rows_is_sure_if_no_third_row_is_as_near():
+    X = [[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.02], [1.0, 0.0]]
+    groups, given = [0, 0, 0, 1, 1, 1, 2], [[2], [1], [3]]
+    found = {repeats: lw.Eagle(repeats=repeats).fit(X, groups, given).assignment_ for repeats in ("topc", "multiset")}
+    assert found["topc"].rows.tolist() == [0, 1, 5, 6]
+    np.testing.assert_allclose(found["topc"].sureness, [1, 1, 0, 1], atol=0.02)
+    np.testing.assert_allclose(found["multiset"].sureness, [0, 0, 1], atol=0.02)

@@ -183,12 +183,23 @@ def test_embeddings_may_be_given_learned_or_made():
     class Learned:
         label_embeddings_ = made
 
-    fit = partial(MultiInstanceClassifier, n_threads=1, epochs=2)
+    fit = partial(MultiInstanceClassifier, n_threads=1, epochs=2, centre=False)
     models = [fit(label_embeddings=e).fit(X, Y) for e in (made, sparse.csr_array(made), Learned(), lambda *_: made)]
     for model in models:
         assert np.array_equal(model.network_.embeddings, made.astype(np.float32))
         assert np.array_equal(model.network_.hidden_weights, models[0].network_.hidden_weights)
     assert not np.array_equal(fit().fit(X, Y).network_.hidden_weights, models[0].network_.hidden_weights)
+
+
+def test_embeddings_attend_without_what_all_labels_have_in_common():
+    X, Y, _ = planted(n_bags=20)
+    given = summed(X.reshape(-1, 12), np.repeat(np.arange(20), 4), Y) + 5
+    embeddings = Quick(epochs=1, label_embeddings=given).fit(X, Y).network_.embeddings
+    moved = given - given.mean(axis=0)
+    longer = np.linalg.norm(given, axis=1) / np.linalg.norm(moved, axis=1)
+    np.testing.assert_allclose(embeddings, moved * longer[:, None], rtol=1e-4, atol=1e-5)
+    for alike in (np.full((6, 12), 2.0), np.zeros((6, 12))):  # nothing would be left
+        assert np.array_equal(Quick(epochs=1, label_embeddings=alike).fit(X, Y).network_.embeddings, alike)
 
 
 def test_a_bag_that_counts_more_is_like_one_that_is_there_more_often():

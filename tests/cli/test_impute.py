@@ -186,3 +186,17 @@ def test_convert_turns_rows_with_a_column_of_groups_into_grouped_records(labelwo
         {"id": "p", "rows": [{"text": "a"}, {"text": "b"}], "labels": ["x", "y"]},
         {"id": "q", "rows": [{"text": "c"}], "labels": ["z"]},
     ]
+
+
+def test_parameters_can_be_chosen_by_pages_that_are_held_out(labelwood, tmp_path):
+    pages = made_pages(boilerplate=True).write(tmp_path / "pages.jsonl")
+    facts = labelwood("impute", pages, "-o", tmp_path / "rows.jsonl", "--choose", "--json").json
+    assert "negatives" in facts["chosen"]
+    trained = labelwood("train", pages, "-o", tmp_path / "model", "--grouped", "--choose", "--json").json
+    assert trained["chosen"] == facts["chosen"]
+    assert "chosen" not in labelwood("impute", pages, "-o", tmp_path / "rows.jsonl", "--json").json
+
+
+def test_choosing_and_the_baseline_exclude_each_other_and_single_rows(labelwood, grouped, tmp_path):
+    assert "leave one out" in labelwood("impute", grouped, "-o", tmp_path / "r.jsonl", "--choose", "--baseline").err
+    assert "add --grouped" in labelwood("train", grouped, "-o", tmp_path / "model", "--choose").err

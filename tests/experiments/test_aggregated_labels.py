@@ -15,10 +15,12 @@ ROOT = Path(__file__).parents[2]
 RUN = ROOT / "experiments" / "aggregated_labels" / "run.py"
 FAST = (
     *("--seeds", "2", "--simulation-seeds", "3", "--groupings", "R-2,R-4,D-6", "--beyond-groupings", "R-4"),
+    *("--unlabelled-groupings", "R-4", "--blurred-depths", "6", "--both-groupings", "R-4"),
     *("--noises", "0,1", "--noise-depth", "6", "--bag-sizes", "4", "--epochs", "2", "--rounds", "1"),
     *("--threads", "1", "--device", "cpu", "--cache", "no-such-cache"),
 )
-PARTS = "learner,table5,lengths,beyond,figures789,simulation,table3,figure5,paragraphs,growth"
+PARTS = "learner,table5,chosen,lengths,unlabelled,blurred,both,beyond,figures789,simulation,table3,figure5"
+PARTS += ",paragraphs,growth"
 
 
 def write_sparse(path, n_rows, seed):
@@ -131,23 +133,65 @@ def test_sums_of_rows_as_they_are_hand_out_most_labels_rightly_too(places):
     assert number(first[4]) == pytest.approx(found["R-2"]["eagle-0"]["P@1"] - 81.94, abs=0.006)
 
 
+def test_rows_without_labels_are_learned_from_as_what_no_label_fits(places):
+    found = found_in(places[1], "unlabelled")["R-4"]["eagle-0"]
+    assert all(run["without"] > 0 for run in found["learned from"])
+    assert found["left out"] == found_in(places[1], "table5")["groupings"]["R-4"]["eagle-0"]
+    (line, _) = lines_of(places[1], "unlabelled")
+    assert number(line[4]) == pytest.approx(np.mean([run["P@1"] for run in found["learned from"]]), abs=0.006)
+    assert line[5] == "80.16"
+
+
+def test_clusters_of_projected_rows_are_less_sharp(places):
+    ((grouping, *cells),) = lines_of(places[1], "blurred")
+    found = found_in(places[1], "blurred")[grouping]
+    assert number(cells[0]) <= number(cells[1])
+    assert number(cells[2]) == pytest.approx(np.mean([run["P@1"] for run in found["D-6"]]), abs=0.006)
+    assert cells[3] == ""
+
+
+def test_both_ways_are_tried_on_held_out_groups(places):
+    tried = found_in(places[1], "both")["R-4"]["trial"]
+    ((*_, shown, _),) = lines_of(places[1], "both")
+    better = "assignment" if tried["assignment"] >= tried["baseline"] else "baseline"
+    assert shown == f"{tried['assignment']:.1f} : {tried['baseline']:.1f}: {better}"
+    assert "Tried on held-out training documents" in (places[1] / "paragraphs.md").read_text()
+
+
 def test_what_was_chosen_had_the_best_score_of_held_out_groups(places):
+    found = found_in(places[1], "chosen")["groupings"]
+    assert list(found) == ["R-2", "R-4", "D-6"]
+    tried = lines_of(places[1], "chosen-tried")
+    for column, ways in enumerate(found.values(), start=1):
+        scores = [each["score"] for each in ways["tried"]]
+        assert [line[column].startswith("**") for line in tried].index(True) == np.argmax(scores)
+        assert sum(line[column].startswith("**") for line in tried) == 1
+
+
+def test_what_was_chosen_stands_beside_the_papers_ways(places):
+    ways = found_in(places[1], "chosen")["groupings"]["R-4"]
+    lines = {line[0]: line[2] for line in lines_of(places[1], "chosen-P1")}
+    assert lines["EAGLE, the paper's"] == "80.9"
+    for words, way in (("EAGLE-0", "eagle-0"), ("chosen by held-out groups", "chosen")):
+        assert number(lines[words]) == pytest.approx(np.mean([run["P@1"] for run in ways[way]]), abs=0.06)
+
+
+def test_each_idea_has_a_line_with_its_gain(places):
     ways = found_in(places[1], "beyond")["groupings"]["R-4"]
-    scores = [(each["params"], int(t), score) for each in ways["choices"] for t, score in each["scores"].items()]
-    params, iterations, _ = max(scores, key=lambda entry: entry[2])
-    assert ways["params"]["chosen"] == {**params, "iterations": iterations}
-    assert ways["params"]["chosen-iterations"]["step"] == 0.1
-    assert len(lines_of(places[1], "beyond-tried")) == 10
-    assert len(lines_of(places[1], "beyond-chosen")) == 2
-    assert len(lines_of(places[1], "beyond-R-4")) == 15
+    lines = lines_of(places[1], "beyond-P1")
+    assert len(lines) == len(lines_of(places[1], "beyond-right")) == 13
+    gain = np.mean([run["P@1"] for run in ways["topc"]]) - np.mean([run["P@1"] for run in ways["eagle"]])
+    shown = next(line for line in lines if "topc" in line[0])[1]
+    assert number(shown.split("(")[1].rstrip(")")) == pytest.approx(gain, abs=0.006)
+    assert len(lines_of(places[1], "beyond-iterations")) == 3
 
 
 def test_noise_makes_groups_more_mixed(places):
     noises = found_in(places[1], "figures789")["noises"]
     mixed = [noises[noise]["advice"][0]["counts"]["mixedness"] for noise in ("0", "1")]
     assert mixed[0] < mixed[1]
-    assert [line[:2] for line in lines_of(places[1], "figure9")[:3]] == [
-        ["0", w] for w in ("baseline", "EAGLE-0", "EAGLE")
+    assert [line[:2] for line in lines_of(places[1], "figure9")[:4]] == [
+        ["0", w] for w in ("baseline", "EAGLE-0", "EAGLE", "chosen")
     ]
 
 
@@ -228,4 +272,4 @@ def test_unknown_groupings_and_parts_are_named(places):
     done = run(*places, "--groupings", "X-4")
     assert done.returncode == 2
     assert "there is no grouping 'X-4'" in done.stderr
-    assert "there is no 'speed'; there are: learner, table5, lengths" in run(*places, "--parts", "speed").stderr
+    assert "there is no 'speed'; there are: learner, table5, chosen, lengths" in run(*places, "--parts", "speed").stderr

@@ -161,7 +161,7 @@ def test_what_cannot_be_used_gets_a_sentence_and_leaves_what_was_learned(groups,
 
 
 def test_both_eagle_and_the_baseline_make_no_sense():
-    with pytest.raises(ParameterError, match="either eagle or baseline"):
+    with pytest.raises(ParameterError, match="give either baseline, or eagle"):
         lw.TextClassifier().fit_grouped(["a dog"], [0], [["x"]], eagle=Eagle(), baseline=True)
 
 
@@ -171,3 +171,14 @@ def test_each_fit_says_which_is_the_other(tmp_path):
         lw.TextClassifier().fit_dataset(data)
     with pytest.raises(LabelwoodError, match="in no groups"):
         lw.TextClassifier().fit_grouped_dataset(lw.Dataset.from_texts(["a dog"], [["animal"]]))
+
+
+def test_parameters_can_be_chosen_by_pages_that_are_held_out():
+    pages = made_pages(boilerplate=True)
+    tagger = lw.TextClassifier().fit_grouped(pages.texts, pages.pages, pages.tags, choose=True)
+    choice = tagger.imputed_.choice
+    assert choice.eagle.negatives == choice.best.params["negatives"] > 0
+    assert choice.eagle.repeats == "topc"
+    assert right_ones(tagger, pages).mean() > 0.95
+    with pytest.raises(ParameterError, match="the baseline hands out nothing"):
+        lw.TextClassifier().fit_grouped(pages.texts, pages.pages, pages.tags, choose=True, baseline=True)

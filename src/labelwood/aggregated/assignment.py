@@ -26,6 +26,7 @@ class Assignment:
         sureness: 0 where another row of the group is as near to the label's vector, 1 where none is nearly as near, or
             there is no other. With `sharpness` s and a margin m between the cosines of the nearest row and the next,
             tanh(s m / 2): by how much the softmax of their cosines prefers the one, as a part of what both have.
+            Where a label goes to c rows because it was given c times, the margin is that of the last of them.
 
     Example:
         >>> import labelwood as lw
@@ -70,6 +71,8 @@ def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
     """Hands out labels, given each slot's cosine with its label's vector."""
     of_slot = np.repeat(np.arange(len(grouped.sizes)), grouped.sizes)  # the label and group, as a number
     best, nearest, margins = _nearest(grouped, cosines, of_slot)
+    if rule.best_rows:
+        margins = _margins_of_last(grouped, cosines, of_slot)
     shares = np.ones_like(cosines)
     kept = np.zeros(len(cosines), bool)
     kept[nearest] = True
@@ -113,6 +116,16 @@ def _nearest(
     others = cosines.copy()
     others[nearest] = -np.inf
     return best, nearest, best - best_cosines(grouped, others)
+
+
+def _margins_of_last(grouped: GroupedLabels, cosines: Floats, of_slot: NDArray[np.int64]) -> Floats:
+    """Of each label and group: how far the next cosine is below that of the last row that its count lets have it."""
+    falling = np.append(cosines[np.lexsort((-cosines, of_slot))], np.float32(-np.inf))
+    n_best = np.minimum(grouped.labels.values, grouped.sizes).astype(np.int64)
+    following = grouped.ends[:-1] + n_best
+    others = np.where(n_best < grouped.sizes, falling[following], -np.inf)
+    margins: Floats = falling[following - 1] - others
+    return margins
 
 
 def _several(

@@ -1,8 +1,8 @@
-"""How many iterations to take: what was learned from some groups is tried on others."""
+"""Which parameters to hand out labels by: what was learned from some groups is tried on others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,70 +12,119 @@ from numpy.typing import NDArray
 from labelwood.aggregated.assignment import best_cosines
 from labelwood.aggregated.eagle import Eagle, learn, unit_features
 from labelwood.aggregated.groups import GroupedLabels, without
-from labelwood.base import shape_of
+from labelwood.base import Features, shape_of
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Floats
+from labelwood.inputs import from_scipy
 from labelwood.settings import check_params
 
-CANDIDATES = (0, 1, 2, 5, 10, 20, 40)
+# The published method, which may move less or not at all, and pushes of several strengths.
+CANDIDATES: tuple[dict[str, Any], ...] = (
+    *({"iterations": iterations} for iterations in (0, 5, 20)),
+    *(
+        {"iterations": 20, "step": step, "negatives": negatives, "leave_out": True}
+        for negatives in (0.5, 1.0, 2.0)
+        for step in (0.3, 1.0)
+    ),
+)
 
 
 @dataclass(frozen=True)
-class IterationChoice:
-    """The best number of iterations, and what each that was tried is worth.
+class Scored:
+    """Parameters of `Eagle`, and what they are worth on groups that are held out.
 
-    `scores` holds the chance that a group that has a label, and was not learned from, comes nearer to the label's
-    vector than a group that does not; 0.5 is what guessing gives. `error` is the standard error of the best.
+    `score` is the chance that a group that has a label, and was not learned from, comes nearer to the label's vector
+    than a group that does not; 0.5 is what guessing gives. `error` is its standard error.
 
     Example:
-        >>> IterationChoice(iterations=5, scores={0: 0.7, 5: 0.8}, error=0.01).iterations
-        5
+        >>> Scored({"iterations": 5}, score=0.8, error=0.01).score
+        0.8
     """
 
-    iterations: int
-    scores: dict[int, float]
+    params: dict[str, Any]
+    score: float
     error: float
 
+    def describe(self) -> str:
+        """The parameters as they are set."""
+        return ", ".join(f"{name}={value}" for name, value in self.params.items())
 
-def choose_iterations(
+
+@dataclass(frozen=True)
+class EagleChoice:
+    """The best `Eagle`, not fitted, and all that was tried.
+
+    Example:
+        >>> EagleChoice(Eagle(iterations=5), (Scored({"iterations": 5}, 0.8, 0.01),)).best.describe()
+        'iterations=5'
+    """
+
+    eagle: Eagle
+    tried: tuple[Scored, ...]
+
+    @property
+    def best(self) -> Scored:
+        """The first with the highest score."""
+        return max(self.tried, key=lambda each: each.score)
+
+
+def choose_eagle(
     X: Any,
     groups: Any,
     group_labels: Any,
     *,
-    candidates: Sequence[int] = CANDIDATES,
+    candidates: Sequence[Mapping[str, Any]] = CANDIDATES,
     held_out: float = 0.2,
+    n_labels: int = 1000,
     eagle: Eagle | None = None,
     seed: int = 0,
-) -> IterationChoice:
-    """Tries numbers of iterations on groups that are held out, and takes the best; the smallest, if several are.
+) -> EagleChoice:
+    """Tries parameters of `Eagle` on groups that are held out, and takes the best; the first, if several are.
 
-    A share `held_out` of each label's groups is not learned from; labels of one group only are left alone. `eagle` has
-    the other parameters. The time is that of all candidates together.
+    Of `n_labels` labels, drawn at random from those of two groups or more, a share `held_out` of each one's groups is
+    not learned from. Nothing but labels of groups is used. `eagle` has the parameters that `candidates` do not name;
+    if it is not given, a label goes to as many rows as the group was given it. The time is that of all candidates
+    together.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> classes = rng.integers(5, size=400)
         >>> X = np.eye(5)[classes] + rng.normal(scale=0.2, size=(400, 5))
         >>> group_labels = np.eye(5)[classes].reshape(100, 4, 5).sum(axis=1)
-        >>> choose_iterations(X, np.arange(400) // 4, group_labels).scores[20] > 0.8
+        >>> found = choose_eagle(X, np.arange(400) // 4, group_labels)
+        >>> Y = found.eagle.fit_transform(X, np.arange(400) // 4, group_labels)
+        >>> float((Y.toarray() * np.eye(5)[classes]).sum() / Y.sum()) > 0.9  # most went to the right rows
         True
     """
-    how = eagle or Eagle()
-    check_params(Eagle, how.get_params(deep=False))
-    if not 0 < held_out < 1 or not candidates or min(candidates) < 0:
-        raise ParameterError("held_out must lie between 0 and 1, and candidates hold numbers that are not negative")
+    if not 0 < held_out < 1 or n_labels < 1 or not candidates:
+        raise ParameterError(
+            "held_out must lie between 0 and 1, n_labels be at least 1, and candidates hold a set of parameters"
+        )
+    basis = (eagle or Eagle(repeats="topc")).get_params(deep=False)
+    for params in candidates:
+        check_params(Eagle, {**basis, **params})
     rows = unit_features(X)
-    watched, pairs = _hold_out(GroupedLabels.of(groups, group_labels, shape_of(rows)[0]), how, held_out, seed)
-    if not len(pairs):
-        raise LabelwoodError("no label has two groups, one of which could be held out: choose iterations yourself")
-    wins = {t: _wins(best_cosines(watched, learn(rows, watched, how, t)[1]), pairs) for t in sorted(set(candidates))}
-    scores = {t: float(won.mean()) for t, won in wins.items()}
-    best = max(scores, key=lambda t: scores[t])
-    return IterationChoice(best, scores, float(wins[best].std() / np.sqrt(len(pairs))))
+    grouped = _some_labels(GroupedLabels.of(groups, group_labels, shape_of(rows)[0]), n_labels, seed)
+    tried = []
+    for params in candidates:
+        how = Eagle(**{**basis, **params})
+        won = _wins(rows, how, *_hold_out(grouped, how, held_out, seed))
+        tried.append(Scored(dict(params), float(won.mean()), float(won.std() / np.sqrt(len(won)))))
+    best = max(tried, key=lambda each: each.score)
+    return EagleChoice(Eagle(**{**basis, **best.params}), tuple(tried))
+
+
+def _some_labels(grouped: GroupedLabels, n_labels: int, seed: int) -> GroupedLabels:
+    """Vectors of labels do not depend on each other, so a part of them tells as much of each."""
+    usable = np.flatnonzero(np.diff(grouped.labels.indptr) > 1)
+    chosen = np.sort(np.random.default_rng(seed).permutation(usable)[:n_labels])
+    return GroupedLabels(from_scipy(grouped.labels.to_scipy()[chosen]), grouped.groups)
 
 
 def _hold_out(grouped: GroupedLabels, eagle: Eagle, share: float, seed: int) -> tuple[GroupedLabels, NDArray[np.int64]]:
-    """Groups that count for nothing: some that have the label and some that do not, and pairs of one each."""
+    """Groups that count for nothing: some that have the label and some that do not, and pairs of one each.
+
+    The same seed holds out the same groups, whatever is tried.
+    """
     weighed = eagle.weighed(grouped)
     held = np.random.default_rng(seed).random(len(weighed.labels.values)) < share
     held[weighed.labels.indptr[:-1][np.diff(weighed.labels.indptr) > 0]] = False  # something to learn from
@@ -98,6 +147,10 @@ def _paired(first: NDArray[np.int64], second: NDArray[np.int64], grouped: Groupe
     return np.stack([first, second[starts[labels] + turn % np.maximum(counts[labels], 1)]], axis=1)
 
 
-def _wins(best: Floats, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _wins(rows: Features, eagle: Eagle, watched: GroupedLabels, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of each pair whether the group that has the label comes nearer; one half where both are as near."""
+    if not len(pairs):
+        raise LabelwoodError("no label has two groups, one of which could be held out: choose parameters yourself")
+    best = best_cosines(watched, learn(rows, watched, eagle)[1])
     having, lacking = best[pairs[:, 0]], best[pairs[:, 1]]
     return np.where(having == lacking, 0.5, having > lacking)

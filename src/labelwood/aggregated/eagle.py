@@ -114,7 +114,7 @@ class Eagle(Params):
         if self.negatives > 0:
             joined, origin = weighed.joined(weighed.groups_without(self.seed))
             weighed = joined.pushing_away(origin == 1, self.negatives)
-        weights, cosines = learn(rows, weighed, self, self.iterations)
+        weights, cosines = learn(rows, weighed, self)
         self.n_labels_, self.n_features_in_ = grouped.n_labels, shape_of(rows)[1]
         self.weights_ = sparse.csr_array(
             (weights, weighed.rows, weighed.ends[weighed.labels.indptr]), shape=(grouped.n_labels, grouped.n_rows)
@@ -194,13 +194,13 @@ def unit_features(X: Any) -> Features:
     return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle, iterations: int) -> tuple[Floats, Floats]:
+def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle) -> tuple[Floats, Floats]:
     """Of each slot the weight of its row in the label's vector, and its cosine with that.
 
     A group that counts for zero is not learned from; its slots' cosines are there nevertheless.
     """
     n_threads = thread_count(eagle.n_threads)
-    how = (weighed.arguments(), iterations, float(eagle.step), eagle.leave_out, eagle.seed, n_threads)
+    how = (weighed.arguments(), eagle.iterations, float(eagle.step), eagle.leave_out, eagle.seed, n_threads)
     found: tuple[Floats, Floats] = (
         _native.sparse_eagle(*rows, *how) if isinstance(rows, Sparse) else _native.dense_eagle(rows, *how)
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelwood.aggregated.advising import Advice, advice
+from labelwood.aggregated.choosing import EagleChoice, choose_eagle
 from labelwood.aggregated.eagle import Eagle
 from labelwood.aggregated.groups import baseline_labels, marks
 from labelwood.errors import ParameterError
@@ -23,6 +24,7 @@ class Imputed:
             of their groups, for then nothing was decided.
         shares: The same entries with how much of the label the row got; None unless assignment is soft.
         advice: An `Advice`: whether handing out labels is expected to help.
+        choice: An `EagleChoice` where parameters were chosen by held-out groups.
 
     Example:
         >>> given = impute([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.6, -0.8]], [0, 0, 1, 1], [[1], [1]])
@@ -34,6 +36,7 @@ class Imputed:
     sureness: Any
     shares: Any
     advice: Advice
+    choice: EagleChoice | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -50,31 +53,42 @@ class Imputed:
         }
         if self.sureness is not None:
             facts["mean_sureness"] = round(float(self.sureness.data.mean()), 4)
+        if self.choice is not None:
+            facts["chosen"] = self.choice.best.describe()
         facts["mixedness"] = round(self.advice.mixedness, 4)
         facts["advised"] = self.advice.use
         facts["reason"] = self.advice.reason
         return facts
 
 
-def impute(X: Any, groups: Any, group_labels: Any, *, eagle: Eagle | None = None, baseline: bool = False) -> Imputed:
+def impute(
+    X: Any, groups: Any, group_labels: Any, *, eagle: Eagle | None = None, baseline: bool = False, choose: bool = False
+) -> Imputed:
     """Hands the labels of groups to rows by `eagle`; with `baseline`, every row gets all labels of its groups.
 
-    Arguments are those of `Eagle.fit`.
+    With `choose`, groups that are held out choose first what parameters are best (`choose_eagle`); `eagle` has the
+    others. The other arguments are those of `Eagle.fit`.
 
     Example:
         >>> impute(np.eye(4), [0, 0, 1, 1], [[1, 1], [0, 1]], baseline=True).Y.nnz
         6
     """
-    if baseline and eagle is not None:
-        raise ParameterError("the baseline hands out nothing: give either eagle or baseline")
+    if baseline and (choose or eagle is not None):
+        raise ParameterError("the baseline hands out nothing: give either baseline, or eagle and choose")
     advised = advice(X, groups, group_labels)
     if baseline:
         return Imputed(baseline_labels(groups, group_labels), None, None, advised)
-    how = Eagle() if eagle is None else eagle
+    choice = choose_eagle(X, groups, group_labels, eagle=eagle) if choose else None
+    how = choice.eagle if choice is not None else Eagle() if eagle is None else eagle
     given = how.fit(X, groups, group_labels).assignment_
     shares = given.to_scipy()
-    # A share may be too small for 32 bits, and the row has its label nevertheless.
-    return Imputed(marks(shares), given.to_scipy("sureness"), shares if how.assign == "soft" else None, advised)
+    return Imputed(
+        Y=marks(shares),  # a share may be too small for 32 bits, and the row has its label nevertheless
+        sureness=given.to_scipy("sureness"),
+        shares=shares if how.assign == "soft" else None,
+        advice=advised,
+        choice=choice,
+    )
 
 
 def _rounded(matrix: Any) -> Any:

@@ -49,15 +49,18 @@ def read_groups(path: Path, options: DataOptions) -> Dataset:
     return data
 
 
-def how_to_hand_out(params: dict[str, Any], baseline: bool, threads: int | None) -> dict[str, Any]:
+def how_to_hand_out(params: dict[str, Any], threads: int | None, *, baseline: bool, choose: bool) -> dict[str, Any]:
     """What `impute` and `fit_grouped_dataset` take: an `Eagle` with these parameters, or the baseline."""
     from labelwood.aggregated.eagle import Eagle
     from labelwood.settings import check_params
 
-    if baseline and params:
-        raise ParameterError(f"--baseline hands out nothing, so {next(iter(params))!r} means nothing; leave one out")
+    if baseline and (params or choose):
+        what = repr(next(iter(params))) if params else "--choose"
+        raise ParameterError(f"--baseline hands out nothing, so {what} means nothing; leave one out")
     if baseline:
         return {"baseline": True}
+    if choose:
+        params = {"repeats": "topc"} | params  # as choosing does by itself
     params = params if threads is None else params | {"n_threads": threads}
     check_params(Eagle, params)
-    return {"eagle": Eagle(**params)}
+    return {"eagle": Eagle(**params), "choose": choose}

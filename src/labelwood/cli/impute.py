@@ -24,6 +24,7 @@ def run(
     data: Annotated[Path, typer.Argument(metavar="GROUPED", help="Groups of rows: JSON lines, Parquet or CSV.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: *.jsonl, *.parquet or *.csv.")],
     baseline: Annotated[bool, typer.Option("--baseline", help="Give every row all labels of its group.")] = False,
+    choose: Annotated[bool, typer.Option("--choose", help="Choose parameters by groups that are held out.")] = False,
     config: Annotated[Path | None, typer.Option(help="TOML file with tables eagle and vectorizer.")] = None,
     assign: Annotated[
         list[str] | None,
@@ -46,7 +47,9 @@ def run(
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     if threads is not None:
         vectorizer.set_params(n_threads=threads)
-    how = how_to_hand_out(table("eagle", settings.pop("eagle", {})) | settings, baseline, threads)
+    how = how_to_hand_out(
+        table("eagle", settings.pop("eagle", {})) | settings, threads, baseline=baseline, choose=choose
+    )
     rows = read_groups(data, reading)
     groups = check_groups(rows)
     with about(data), _steps("making features", "handing out labels", "writing") as begin:

@@ -39,6 +39,9 @@ def run(
     baseline: Annotated[
         bool, typer.Option("--baseline", help="With --grouped, give every row all labels of its group.")
     ] = False,
+    choose: Annotated[
+        bool, typer.Option("--choose", help="With --grouped, choose Eagle's parameters by groups that are held out.")
+    ] = False,
     assign: options.Assign = None,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -48,7 +51,10 @@ def run(
 
     check_target(output)
     settings = options.settings(config, assign or [])
-    how = _grouped_how(grouped, baseline, settings, eagle or [], threads)
+    given = table("eagle", settings.pop("eagle", {})) | options.settings(None, eagle or [], option="--eagle")
+    if not grouped and (baseline or choose or given):
+        raise ParameterError("--baseline, --choose, --eagle and the table eagle are for groups of rows; add --grouped")
+    how = how_to_hand_out(given, threads, baseline=baseline, choose=choose) if grouped else None
     classifier = build(model, preset, settings, threads)
     started = time.perf_counter()
     rows = read_labelled_rows(data, reading) if how is None else read_groups(data, reading)
@@ -63,18 +69,6 @@ def run(
     if classifier.imputed_ is not None:
         facts |= classifier.imputed_.describe()
     options.report(facts, json, title="Trained")
-
-
-def _grouped_how(
-    grouped: bool, baseline: bool, settings: dict[str, Any], assignments: list[str], threads: int | None
-) -> dict[str, Any] | None:
-    """What `fit_grouped_dataset` takes, from its table in the settings, which is taken out; None for single rows."""
-    params = table("eagle", settings.pop("eagle", {})) | options.settings(None, assignments, option="--eagle")
-    if not grouped:
-        if baseline or params:
-            raise ParameterError("--baseline, --eagle and the table eagle are for groups of rows; add --grouped")
-        return None
-    return how_to_hand_out(params, baseline, threads)
 
 
 def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:

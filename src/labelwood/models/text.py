@@ -95,13 +95,21 @@ class TextClassifier(Params):
         return self
 
     def fit_grouped(
-        self, texts: Any, groups: Any, group_labels: Any, *, eagle: Eagle | None = None, baseline: bool = False
+        self,
+        texts: Any,
+        groups: Any,
+        group_labels: Any,
+        *,
+        eagle: Eagle | None = None,
+        baseline: bool = False,
+        choose: bool = False,
     ) -> Self:
         """Learns to label single texts where only groups of them have labels: paragraphs, where pages have tags.
 
         `groups` has the group of each text, `group_labels` the names of each group's labels: a dictionary by names of
         groups; or, for groups that are numbers from zero, a list. Either may be a matrix of numbers, as for `Eagle`.
-        `eagle` hands labels to texts; with `baseline`, texts get all labels of their groups. See `imputed_` for both.
+        `eagle` hands labels to texts; with `choose`, what is best for groups that are held out (`choose_eagle`); with
+        `baseline`, texts get all labels of their groups. See `imputed_` for what came of it.
 
         Example:
             >>> import labelwood as lw
@@ -113,21 +121,29 @@ class TextClassifier(Params):
         """
         rows = strings(texts, "texts")
         of_row, counts, labels = grouped_labels(groups, group_labels)
-        return self._fit_groups(Dataset(texts=rows, labels=labels), of_row, counts, eagle, baseline)
+        return self._fit_groups(
+            Dataset(texts=rows, labels=labels), of_row, counts, eagle, baseline=baseline, choose=choose
+        )
 
-    def fit_grouped_dataset(self, data: Dataset, *, eagle: Eagle | None = None, baseline: bool = False) -> Self:
+    def fit_grouped_dataset(
+        self, data: Dataset, *, eagle: Eagle | None = None, baseline: bool = False, choose: bool = False
+    ) -> Self:
         """The same for a dataset of groups, as `labelwood.read` returns it."""
         groups = check_groups(data)
-        return self._fit_groups(replace(data, groups=None), groups.of_row, groups.Y, eagle, baseline)
+        return self._fit_groups(
+            replace(data, groups=None), groups.of_row, groups.Y, eagle, baseline=baseline, choose=choose
+        )
 
-    def _fit_groups(self, data: Dataset, groups: Any, counts: Any, eagle: Eagle | None, baseline: bool) -> Self:
+    def _fit_groups(
+        self, data: Dataset, groups: Any, counts: Any, eagle: Eagle | None, *, baseline: bool, choose: bool
+    ) -> Self:
         from labelwood.aggregated.imputing import impute
 
         model, vectorizer, X = self._begun(data)
         if model.reads_texts:
             raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
         how = None if eagle is None else self._fresh(eagle)
-        imputed = impute(X, groups, counts, eagle=how, baseline=baseline)
+        imputed = impute(X, groups, counts, eagle=how, baseline=baseline, choose=choose)
         self._learn(replace(data, Y=imputed.Y), model, vectorizer, X)
         self.imputed_ = imputed
         return self

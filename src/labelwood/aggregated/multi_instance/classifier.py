@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Count: TypeAlias = Annotated[int, Ge(1)]
 Amount: TypeAlias = Annotated[float, Ge(0)]
 _WORTH_A_THREAD = 10_000_000  # products of two numbers in a step
+_SAME = 1e-6  # what is left of a vector's length without the mean if it was the mean
 _ARRAYS = {"hidden_weights": 2, "hidden_bias": 1, "concept_weights": 3, "concept_bias": 2, "offsets": 1}
 
 
@@ -44,6 +45,8 @@ class MultiInstanceClassifier(Model):
         concepts: How many ways of looking each label may have; the best one counts.
         label_embeddings: None for Deep-MIML; for co-attention labels × features, an object that has learned such
             `label_embeddings_`, or a function that makes them: ``function(X, groups, Y)``.
+        centre: Whether embeddings are taken less what all labels have in common, the mean of them. In large bags labels
+            else choose much the same instances.
         temperature: τ, how sharply labels choose among a bag's instances; 0 is Deep-MIML.
         affinity: How near an instance and a label are: by "cosine", whatever the instance's length, or by their
             inner "product", where a good τ depends on the scale of features.
@@ -81,6 +84,7 @@ class MultiInstanceClassifier(Model):
         hidden: Count = 128,
         concepts: Count = 4,
         label_embeddings: Any = None,
+        centre: bool = True,
         temperature: Amount = 1.0,
         affinity: Literal["cosine", "product"] = "cosine",
         loss: Loss = "softmax",
@@ -96,6 +100,7 @@ class MultiInstanceClassifier(Model):
         self.hidden = hidden
         self.concepts = concepts
         self.label_embeddings = label_embeddings
+        self.centre = centre
         self.temperature = temperature
         self.affinity = affinity
         self.loss = loss
@@ -192,7 +197,8 @@ class MultiInstanceClassifier(Model):
             given = given(rows, bags.groups, Y.to_scipy())
         elif hasattr(given, "fit"):
             raise ParameterError(f"label_embeddings is {given!r}, which has not learned yet: call its fit first")
-        return _as_embeddings(given, Y.n_cols, shape_of(bags.rows)[1])
+        embeddings = _as_embeddings(given, Y.n_cols, shape_of(bags.rows)[1])
+        return _centred(embeddings) if self.centre else embeddings
 
     def _attending(self, network: Network, embeddings: Floats | None) -> Network:
         return replace(network, embeddings=embeddings, temperature=self.temperature, affinity=self.affinity)
@@ -277,3 +283,14 @@ def _as_embeddings(given: Any, n_labels: int, n_features: int) -> Floats:
             "features: give each label a vector of as many numbers as there are features"
         )
     return np.array(embeddings.to_scipy().toarray() if isinstance(embeddings, Sparse) else embeddings)
+
+
+def _centred(embeddings: Floats) -> Floats:
+    """Less their mean and as long as before; one alone is left as it is, and so are some that are all the same."""
+    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+    moved = embeddings - embeddings.mean(axis=0)
+    left = np.linalg.norm(moved, axis=1, keepdims=True)
+    if len(embeddings) == 1 or (left <= _SAME * lengths).all():
+        return embeddings
+    centred: Floats = (moved * lengths / np.where(left > _SAME * lengths, left, np.inf)).astype(np.float32)
+    return centred
