@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -53,7 +53,12 @@ bench-scale: $(VENV)/.tested
 # One query of a dual encoder on one core, as in docs/prime.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
 bench-dual-encoder: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
-	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --rivals --json build/dual_encoder_latency.json $(OPTIONS)
+	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --rivals --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
+
+# The figures of docs/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
+experiment-prime: $(VENV)/.tested
+	@test -d "$(DATA)" -a -d "$(CHECKPOINT)" || { echo "name datasets and an encoder: make experiment-prime DATA=folder CHECKPOINT=folder"; exit 1; }
+	$(BIN)/python experiments/prime/run.py $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile $(OPTIONS)
 
 # The figures of docs/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
 experiment-interpolated: $(VENV)/.tested

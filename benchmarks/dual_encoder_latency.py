@@ -1,7 +1,7 @@
 """How long one query takes on one core: the shares of tokens, encoder and index, beside other ways to search.
 
 Usage: python benchmarks/dual_encoder_latency.py CHECKPOINT TEXTS [--labels 100000] [--queries 100] [--k 10]
-       [--backends torch onnx onnx-int8] [--rivals] [--json FILE]
+       [--backends torch onnx onnx-int8] [--rivals] [--json FILE] [--table FILE]
 
 CHECKPOINT is the folder of an encoder, TEXTS a file with a text a line or JSON lines with a key "text", plain or .xz.
 Prototypes are drawn at random, of unit length. Everything takes turns query by query, so that a busy machine disturbs
@@ -132,6 +132,7 @@ def main():
     arguments.add_argument("--backends", nargs="+", default=["torch", "onnx", "onnx-int8"])
     arguments.add_argument("--rivals", action="store_true")
     arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--table", type=Path, help="the figures in Markdown, for benchmarks/tables.py")
     args = arguments.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -152,7 +153,21 @@ def main():
         args.json.write_text(
             json.dumps({"labels": args.labels, "median_tokens": median, "figures": figures}, indent=1) + "\n"
         )
+    if args.table:
+        args.table.write_text(markdown(figures, args.backends))
     return 0
+
+
+def markdown(figures, backends):
+    """Milliseconds of each step, and its share of the whole query of each way to encode."""
+    lines = [["ms", "p50", "p99", "CPU time", "recall of the k best"], ["---"] * 5]
+    for name, each in figures.items():
+        cells = [f"{each[key]:.1f}" for key in ("p50_ms", "p99_ms", "cpu_ms")]
+        lines.append([name, *cells, f"{each['recall']:.2f}" if "recall" in each else ""])
+    for backend in backends:
+        share = figures["index"]["p50_ms"] / figures[f"{backend}: whole query"]["p50_ms"]
+        lines.append([f"{backend}: share of the index", f"{share:.0%}", "", "", ""])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from beyond import ITERATIONS
 from beyond import WAYS as IDEAS
-from common.markdown import count, signed, table
+from common.markdown import count, signed, table, with_spread
 from datasets import MADE, NAMES
 from figure5 import ITERATIONS as DRAWN
 from simulation import PLANTED_GROUPS, PLANTED_ITERATIONS
@@ -27,12 +27,6 @@ EURLEX = "eurlex4k"
 Found = Mapping[str, Any]
 Runs = Sequence[Mapping[str, Any]]
 Texts = dict[str, str]
-
-
-def with_spread(values: Sequence[float], digits: int = 2) -> str:
-    """The mean, and the lowest and the highest where they differ."""
-    low, high, mean = (f"{how(values):.{digits}f}" for how in (np.min, np.max, np.mean))
-    return mean if low == high else f"{mean} ({low}–{high})"
 
 
 def mean(runs: Runs, name: str) -> float:

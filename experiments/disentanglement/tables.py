@@ -10,7 +10,7 @@ import copies as figure3
 import fused as figure2
 import numpy as np
 import table4 as reals
-from common.markdown import signed, table
+from common.markdown import signed, table, with_spread
 from cost import MEAN, TIMED, ratios
 from datasets import NAMES
 
@@ -31,12 +31,6 @@ PAPERS_COST = {
     "Amazon-670K": (1.96, 1.60),
     "Amazon-3M": (2.63, 3.51),
 }
-
-
-def with_spread(values: Sequence[float] | np.ndarray[Any, Any], digits: int = 2) -> str:
-    """The mean, and the lowest and the highest where they differ."""
-    low, high, mean = (f"{how(values):.{digits}f}" for how in (np.min, np.max, np.mean))
-    return mean if low == high else f"{mean} ({low}–{high})"
 
 
 def change(values: Sequence[float] | np.ndarray[Any, Any], digits: int = 2, *, spread: bool = True) -> str:

@@ -14,6 +14,7 @@ from common.parts import known
 from corpora import FIGURES, MAX_TOKENS, Corpus
 
 import labelwood as lw
+from labelwood.base import padded
 from labelwood.prime import PrimeSettings, load_settings
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -107,7 +108,8 @@ class Trials:
                 for t in (self.corpus.test.texts, self.corpus.label_texts)
             )
             index = PrototypeIndex(labels.cpu().numpy(), device=device if device.type == "cuda" else None)
-            return self.corpus.figures(index.topk(texts.cpu().numpy(), self.corpus.n_answers()))
+            k = self.corpus.n_answers()
+            return self.corpus.figures(padded(index.topk(texts.cpu().numpy(), k), k))
 
         return self.kept.figures("zero-shot", {"checkpoint": Path(self.given.checkpoint).name}, measure)
 

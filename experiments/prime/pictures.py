@@ -1,0 +1,78 @@
+"""The figures of the parts as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib
+from common.drawing import plot, svg
+from corpora import NAMES
+from matplotlib.figure import Figure
+
+from labelwood.tradeoff.plots import COLOURS, STYLE
+
+SALT = {"svg.hashsalt": "dual encoders"}
+FUSED = "tree + PRIME W"
+SHOWN = ("tree", "PRIME", "PRIME W", "tree on both", FUSED)
+
+
+def draw(found: Mapping[str, Any]) -> dict[str, str]:
+    """The pictures of all that is known, by the names of their files."""
+    makers = {"together": together, "course": course, "negatives": negatives}
+    with matplotlib.rc_context({**STYLE, **SALT}):
+        return {f"prime-{part}.svg": svg(make(found[part])) for part, make in makers.items() if found.get(part)}
+
+
+def _panels(n: int) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(3.8 * max(n, 2), 3.6), layout="constrained")
+    return figure, figure.subplots(1, n, squeeze=False)[0]
+
+
+def _legend(figure: Figure, axes: Any) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+
+
+def together(found: Mapping[str, Any]) -> Figure:
+    """P@1 of models against PSP@5: what does well on frequent labels, on rare ones, and on both."""
+    figure, panels = _panels(len(found))
+    for axes, (name, seeds) in zip(panels, found.items(), strict=True):
+        for number, model in enumerate(SHOWN):
+            points = [line for run in seeds.values() for line in run["lines"] if line["model"] == model]
+            x, y = ([line[metric] for line in points] for metric in ("PSP@5", "P@1"))
+            mark = "*" if model == FUSED else "o"
+            axes.plot(x, y, mark, color=COLOURS[number], markersize=12 if model == FUSED else 7, label=model)
+        axes.set_title(NAMES[name])
+        axes.set_xlabel("PSP@5 (%)")
+        axes.margins(0.15)
+    panels[0].set_ylabel("P@1 (%)")
+    _legend(figure, panels[0])
+    return figure
+
+
+def course(found: Mapping[str, Any]) -> Figure:
+    """P@1 on held-out rows over seconds of training."""
+    figure, panels = _panels(len(found))
+    for axes, (name, ways) in zip(panels, found.items(), strict=True):
+        for number, (way, own) in enumerate(ways.items()):
+            plot(axes, number, way, (own["seconds"], own["P@1"]))
+        axes.set_title(NAMES[name])
+        axes.set_xlabel("seconds of training")
+    panels[0].set_ylabel("P@1 on held-out rows (%)")
+    _legend(figure, panels[0])
+    return figure
+
+
+def negatives(found: Mapping[str, Any]) -> Figure:
+    """P@1 against negatives a query."""
+    figure, panels = _panels(len(found))
+    for axes, (name, ways) in zip(panels, found.items(), strict=True):
+        for number, (way, runs) in enumerate(ways.items()):
+            plot(axes, number, way, ([run["negatives"] for run in runs], [run["P@1"] for run in runs]))
+        axes.set_xscale("log")
+        axes.set_title(NAMES[name])
+        axes.set_xlabel("negatives a query")
+    panels[0].set_ylabel("P@1 (%)")
+    _legend(figure, panels[0])
+    return figure

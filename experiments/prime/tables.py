@@ -1,0 +1,146 @@
+"""What the parts found, as Markdown tables by their names: each a file, for a page takes them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ablations import ROWS
+from common.markdown import signed, table, with_spread
+from corpora import FIGURES, NAMES
+
+Found = Mapping[str, Any]
+# P@1 and PSP@1 of the paper's variants of PRIME-lite on LF-AmazonTitles-1.3M.
+PAPER = {
+    "table6_prototype_only": (51.71, 26.27),
+    "table6_with_query_to_label": (56.34, 31.23),
+    "table6_with_dynamic_margin": (57.40, 29.69),
+    "table6_with_label_to_query": (58.25, 30.83),
+    "prime_lite": (58.10, 31.68),
+    "table9_free_vectors_0": (57.00, None),
+    "table11_uniform_positives": (57.48, 29.65),
+}
+
+
+def rates(found: Found) -> dict[str, str]:
+    """Held-out P@1 of each learning rate."""
+    (own,) = found.values()
+    tried = list(dict.fromkeys(rate for each in own.values() for rate in each["tried"]))
+    lines = [[name, *(f"{each['tried'][rate]:.1f}" for rate in tried)] for name, each in own.items()]
+    return {"rates": table(["held-out P@1", *tried], lines)}
+
+
+def methods(found: Found) -> dict[str, str]:
+    """A table for each dataset, and what is found of frequent and of rare labels."""
+    tables = {}
+    for name, ways in found.items():
+        lines = [[way, *_figures(runs)] for way, runs in ways.items()]
+        tables[f"methods-{name}"] = table([f"{NAMES[name]}, {_seeds(ways)}", *FIGURES], lines)
+    bins = ("head", "torso", "tail")
+    lines = [
+        [NAMES[name], way, *(with_spread([run["found"][each] for run in runs], 1) for each in bins)]
+        for name, ways in found.items()
+        for way, runs in ways.items()
+    ]
+    return {**tables, "methods-found": table(["found among five (%)", "", *bins], lines)}
+
+
+def _seeds(ways: Found) -> str:
+    n = max(len(runs) for runs in ways.values())
+    return f"{n} seed{'s' * (n != 1)}"
+
+
+def _figures(runs: Sequence[Found]) -> list[str]:
+    return [with_spread([run[figure] for run in runs], 1) for figure in FIGURES]
+
+
+def together(found: Found) -> dict[str, str]:
+    """A table for each dataset; of what is fused also how far it is ahead of the best of its members."""
+    tables = {}
+    for name, seeds in found.items():
+        by_model: dict[str, list[Found]] = {}
+        for run in seeds.values():
+            for line in run["lines"]:
+                by_model.setdefault(line["model"], []).append(line)
+        lines = []
+        for model, runs in by_model.items():
+            ahead = [run["ahead"] for run in runs if "ahead" in run]
+            lines.append([model, *_figures(runs), signed(min(ahead)) if ahead else ""])
+        header = [NAMES[name], *FIGURES, "ahead of its members by at least"]
+        tables[f"together-{name}"] = table(header, lines)
+    return tables
+
+
+def ablations(found: Found) -> dict[str, str]:
+    """Changes of P@1 and PSP@1 beside the paper's."""
+    lines = []
+    for config, (place, name, base) in ROWS.items():
+        cells = []
+        for variants in found.values():
+            cells += _changes(variants, config, base)
+        lines.append([place, name, *_papers(config, base), *cells])
+    names = [f"{NAMES[name]}, {figure}" for name in found for figure in ("P@1", "PSP@1")]
+    return {"ablations": table(["", "", "paper, P@1", "PSP@1", *names], lines)}
+
+
+def _changes(variants: Found, config: str, base: str) -> list[str]:
+    if config not in variants or (base and base not in variants):
+        return ["", ""]
+    if not base:
+        return [with_spread([run[figure] for run in variants[config]], 1) for figure in ("P@1", "PSP@1")]
+    pairs = list(zip(variants[config], variants[base], strict=False))
+    return [signed(float(np.mean([a[figure] - b[figure] for a, b in pairs]))) for figure in ("P@1", "PSP@1")]
+
+
+def _papers(config: str, base: str) -> list[str]:
+    own = PAPER.get(config, (None, None))
+    if not base:
+        return ["" if value is None else f"{value:.1f}" for value in own]
+    pairs = zip(own, PAPER.get(base, (None, None)), strict=True)
+    return ["" if a is None or b is None else signed(a - b) for a, b in pairs]
+
+
+def course(found: Found) -> dict[str, str]:
+    """P@1 on held-out rows after a fifth of the epochs and after all."""
+    lines = []
+    for name, ways in found.items():
+        for way, own in ways.items():
+            early = max(0, round(len(own["P@1"]) / 5) - 1)
+            cells = [f"{own['P@1'][at]:.1f} ({own['seconds'][at]:.0f} s)" for at in (early, -1)]
+            lines.append([NAMES[name], way, *cells])
+    return {"course": table(["held-out P@1", "", "after a fifth of the epochs", "after all"], lines)}
+
+
+def negatives(found: Found) -> dict[str, str]:
+    """P@1 and PSP@5 by negatives a query."""
+    lines = [
+        [NAMES[name], way, f"{run['negatives']:,}", f"{run['P@1']:.1f}", f"{run['PSP@5']:.1f}", f"{run['seconds']:.0f}"]
+        for name, ways in found.items()
+        for way, runs in ways.items()
+        for run in runs
+    ]
+    return {"negatives": table(["", "", "negatives a query", "P@1", "PSP@5", "s to train"], lines)}
+
+
+def new_labels(found: Found) -> dict[str, str]:
+    """How many of the labels without rows are found."""
+    lines = [
+        [NAMES[name], way, *(f"{own[f'R@{k}']:.1f}" for k in (10, 100))]
+        for name, ways in found.items()
+        for way, own in ways.items()
+    ]
+    return {"new_labels": table(["", "", "R@10", "R@100"], lines)}
+
+
+def throughput(found: Found) -> dict[str, str]:
+    """Queries a second, and in relation to the bare encoder."""
+    lines = []
+    for name, ways in found.items():
+        bare = float(np.median(ways["bare encoder, as the trainer feeds it"]["rates"]))
+        for way, own in ways.items():
+            rate = float(np.median(own["rates"]))
+            cells = [f"{rate:,.0f} ({min(own['rates']):,.0f}–{max(own['rates']):,.0f})", f"{rate / bare:.2f}"]
+            lines.append([NAMES[name], way, *cells, f"{own['memory']:.1f}"])
+    header = ["", "", "queries a second", "of the bare encoder", "GiB at most"]
+    return {"throughput": table(header, lines)}

@@ -1,0 +1,117 @@
+"""The experiments on dual encoders run from data to tables and pictures, which say what the JSON says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+RUN = Path(__file__).parents[2] / "experiments" / "prime" / "run.py"
+FAST = (
+    "--checkpoint",
+    "tiny:16",
+    "--epochs",
+    "2",
+    "--batch",
+    "32",
+    "--seeds",
+    "2",
+    "--device",
+    "cpu",
+    "--threads",
+    "1",
+)
+PARTS = ("rates", "methods", "together", "ablations", "course", "negatives", "new_labels")
+
+
+def write_lines(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Texts of which each has a word of each of its labels."""
+    folder = tmp_path_factory.mktemp("data") / "wordnet"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    write_lines(folder / "labels.jsonl", [{"id": f"l{i}", "text": f"name{i} of{i % 5}"} for i in range(40)])
+    for split, n in (("train", 160), ("test", 60)):
+        labels = [sorted({int(i % 40), *rng.integers(40, size=2).tolist()}) for i in range(n)]
+        rows = [
+            {"id": f"{split}{i}", "text": " ".join(f"w{j}" for j in own), "labels": own} for i, own in enumerate(labels)
+        ]
+        write_lines(folder / f"{split}.jsonl", rows)
+    return folder.parent
+
+
+@pytest.fixture(scope="module")
+def output(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    how = ["--sets", "wordnet", "--parts", ",".join(PARTS), "--methods", "dpr,anchored_lite"]
+    how += ["--variants", "table6_with_label_to_query,prime_lite,table11_uniform_positives", *FAST]
+    subprocess.run([sys.executable, RUN, data, "-o", folder, *how], check=True, capture_output=True, timeout=300)
+    return folder
+
+
+def found(output, part):
+    return json.loads((output / f"{part}.json").read_text())["wordnet"]
+
+
+def cells(output, table):
+    """Lines of a table, without its header."""
+    lines = (output / f"{table}.md").read_text().splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_of_methods_says_what_runs_reached(output):
+    runs = found(output, "methods")
+    assert set(runs) == {"tf-idf tree", "zero-shot", "DPR", "PRIME-lite, anchored"}
+    for name, p_at_1, *_ in cells(output, "methods-wordnet"):
+        assert p_at_1.split(" ")[0] == f"{np.mean([run['P@1'] for run in runs[name]]):.1f}"
+    assert len(runs["DPR"]) == 2
+
+
+def test_fused_models_stand_beside_their_members(output):
+    for run in found(output, "together").values():
+        by_model = {line["model"]: line for line in run["lines"]}
+        assert {"tree", "PRIME", "PRIME W", "tree on both", "tree + PRIME W"} <= by_model.keys()
+        members = [by_model[name] for name in ("tree", "PRIME W")]
+        lead = min(by_model["tree + PRIME W"][m] - max(one[m] for one in members) for m in ("P@1", "P@5", "PSP@5"))
+        assert by_model["tree + PRIME W"]["ahead"] == pytest.approx(lead)
+
+
+def test_rates_are_chosen_by_held_out_rows_and_used(output):
+    for own in found(output, "rates").values():
+        assert own["tried"][f"{own['chosen']:g}"] == max(own["tried"].values())
+    rate = found(output, "rates")["dpr"]["chosen"]
+    record = json.loads((output / "runs" / "wordnet" / "dpr-seed-0.json").read_text())
+    assert record["settings"]["training"]["learning_rate"] == rate
+
+
+def test_changes_are_those_of_the_same_seed(output):
+    runs = found(output, "ablations")
+    line = next(line for line in cells(output, "ablations") if "drawn uniformly" in line[1])
+    change = np.mean(
+        [a["P@1"] - b["P@1"] for a, b in zip(runs["table11_uniform_positives"], runs["prime_lite"], strict=True)]
+    )
+    assert float(line[4].replace("−", "-")) == pytest.approx(change, abs=0.051)
+
+
+def test_the_rest_is_measured_and_pictures_are_drawn(output):
+    assert {len(own["P@1"]) for own in found(output, "course").values()} == {2}
+    assert [run["negatives"] for run in found(output, "negatives")["DEXML"]] == [39]
+    assert set(found(output, "new_labels")) == {"new labels, from their texts", "the same labels, learned"}
+    for name in ("together", "course", "negatives"):
+        assert ElementTree.parse(output / f"prime-{name}.svg").getroot().tag.endswith("svg")
+
+
+def test_what_is_known_is_not_measured_again(data, output):
+    before = (output / "methods.json").read_bytes()
+    how = ["--sets", "wordnet", "--parts", "methods", "--methods", "dpr,anchored_lite", *FAST]
+    subprocess.run([sys.executable, RUN, data, "-o", output, *how], check=True, capture_output=True, timeout=120)
+    assert (output / "methods.json").read_bytes() == before
