@@ -105,8 +105,8 @@ class RowSearch : public BestFirst<RowSearch> {
         open_nodes_(open_nodes),
         query_(space.query),
         lines_(space.lines),
-        highest_(space.highest),
-        means_(space.means) {}
+        means_(space.means),
+        highest_(space.highest) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);

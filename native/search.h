@@ -31,7 +31,7 @@ struct SearchTree {
   TreeView tree;
   BlocksView blocks;
   bool with_copies = false;  // whether some label lies in several leaves; the best of its scores counts
-  std::optional<LeavesOfLabels> means;  // or, if these are given, the mean over the leaves that the beam reaches
+  std::optional<LeavesOfLabels> means = {};  // or, if these are given, the mean over the leaves that the beam reaches
 };
 
 // What was looked at, summed over rows.

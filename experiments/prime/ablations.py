@@ -7,7 +7,9 @@ from typing import Any
 
 from common.kept import Kept
 from corpora import Corpus
-from learning import Trials
+from learning import CONFIGS, Trials
+
+from labelwood.prime import load_settings
 
 SETS = ("wordnet", "debian_deps", "bookcrossing")
 # Each with the paper's table, what it is, and what it is compared with.
@@ -27,13 +29,26 @@ ROWS: dict[str, tuple[str, str, str]] = {
 }
 
 
+# The method as published, where its vectors do not come together; and with the anchor.
+BASES = {
+    "wordnet": ("prime_lite", "anchored_lite"),
+    "debian_deps": ("anchored_lite",),
+    "bookcrossing": ("anchored_lite",),
+}
+
+
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
-    """Of each variant the figures of each seed."""
+    """Of each base and variant the figures of each seed."""
     trials = Trials(corpus, kept, given)
-    rate = trials.rate("prime_lite")
+    return {base: _variants(trials, base, given) for base in BASES[corpus.name]}
+
+
+def _variants(trials: Trials, base: str, given: argparse.Namespace) -> dict[str, Any]:
+    anchor = load_settings(CONFIGS / f"{base}.toml").objective.anchor
     found: dict[str, Any] = {}
     for config in ROWS:
         if given.variants is None or config in given.variants:
-            settings = [trials.settings(config, seed=s, training={"learning_rate": rate}) for s in range(given.seeds)]
-            found[config] = [trials.run(f"{config}-seed-{seed}", each) for seed, each in enumerate(settings)]
+            changes = {**trials.tuned(base), "objective": {"anchor": anchor}}
+            settings = [trials.settings(config, seed=seed, **changes) for seed in range(given.seeds)]
+            found[config] = [trials.run(f"{base}-{config}-seed-{s}", each) for s, each in enumerate(settings)]
     return found

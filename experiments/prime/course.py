@@ -25,8 +25,8 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 
 
 def _course(trials: Trials, way: str, config: str, changes: dict[str, Any]) -> dict[str, list[float]]:
-    learning = {"learning_rate": trials.rate(config), "evaluate_every": 1}
-    settings = trials.settings(config, seed=0, training=learning, **changes)
+    tuned = trials.tuned(config)
+    settings = trials.settings(config, seed=0, **tuned).with_changes({"training": {"evaluate_every": 1}, **changes})
     history = trials.run(f"course-{way.replace(' ', '-')}", settings)["history"]
     n_queries = len(trials.corpus.train)
     seconds, at = [], 0.0

@@ -22,8 +22,18 @@ EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 6}
 PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
 BATCH = 2048
 HELD_OUT = 0.05  # of the training rows, of every method: they choose rates, and calibrate scores
-RATES_FROM = "wordnet"  # learning rates are chosen there
-DEFAULT_RATE = 5e-4  # where none was chosen
+# Whose size of batches and learning rate each configuration takes; variants take those of what they are variants of.
+TUNED = {
+    "dpr": "dpr",
+    "dexml": "dpr",
+    "ngame": "ngame",
+    "dexa": "dexa",
+    "prime_lite": "prime_lite",
+    "prime": "prime_lite",
+    "anchored_lite": "anchored_lite",
+    "anchored": "anchored_lite",
+}
+UNTUNED = {"size": 2048, "rate": 1e-3}  # where nothing was chosen
 
 
 class Trials:
@@ -41,7 +51,6 @@ class Trials:
         common = {
             "encoder": {"checkpoint": str(self.given.checkpoint), "max_tokens": MAX_TOKENS[self.corpus.name]},
             "batches": {
-                "size": self.given.batch,
                 "random_epochs": max(1, round(b.random_epochs * pace)),
                 "refresh_every": max(1, round(b.refresh_every * pace)),
                 "double_at": [max(1, round(epoch * pace)) for epoch in b.double_at],
@@ -65,7 +74,9 @@ class Trials:
             found.device = self.given.device
             return found
         train = self.corpus.train
-        model = lw.PrimeClassifier(settings=settings, device=self.given.device, verbose=True)
+        model = lw.PrimeClassifier(
+            settings=settings, device=self.given.device, cache=self.given.output / "tokens", verbose=True
+        )
         return model.fit(train.texts, train.Y, train.label_texts, filters=train.filters)
 
     def run(self, name: str, settings: PrimeSettings, *, save: bool = False) -> dict[str, Any]:
@@ -84,10 +95,10 @@ class Trials:
 
         return self.kept.figures(name, _comparable(settings), measure)
 
-    def rate(self, config: str) -> float:
-        """The learning rate that was chosen for a configuration, or for the method that it is a variant of."""
-        chosen = known(self.given.output, "rates").get(RATES_FROM, {})
-        return float(chosen.get(config, chosen.get("prime_lite", {})).get("chosen", DEFAULT_RATE))
+    def tuned(self, config: str) -> dict[str, dict[str, Any]]:
+        """The size of batches and the learning rate that were chosen for a configuration on this dataset."""
+        chosen = known(self.given.output, "tuning").get(self.corpus.name, {}).get(TUNED[config], UNTUNED)
+        return {"training": {"learning_rate": chosen["rate"]}, "batches": {"size": self.given.batch or chosen["size"]}}
 
     def zero_shot(self) -> dict[str, float]:
         """The encoder as it comes."""

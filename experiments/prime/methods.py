@@ -37,7 +37,7 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 
 def run(trials: Trials, config: str, seed: int) -> dict[str, Any]:
     """One method; the model of our default is saved, for others go on with it."""
-    settings = trials.settings(config, seed=seed, training={"learning_rate": trials.rate(config)})
+    settings = trials.settings(config, seed=seed, **trials.tuned(config))
     return trials.run(f"{config}-seed-{seed}", settings, save=config == OURS)
 
 

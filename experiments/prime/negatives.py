@@ -21,12 +21,8 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     found: dict[str, Any] = {name: [] for name in CONFIGS.values()}
     for config, name in CONFIGS.items():
         for size in SIZES:
-            settings = trials.settings(
-                config, seed=0, training={"learning_rate": trials.rate(config)}, batches={"size": size}
-            )
+            settings = trials.settings(config, seed=0, **{**trials.tuned(config), "batches": {"size": size}})
             found[name].append({"negatives": size - 1, **trials.run(f"{config}-batch-{size}", settings)})
-    settings = trials.settings("dexml", seed=0, training={"learning_rate": trials.rate("dpr")})
-    found[EVERY_LABEL] = [
-        {"negatives": corpus.train.Y.shape[1] - 1, **trials.run("dexml-seed-0", settings, save=False)}
-    ]
+    every = trials.settings("dexml", seed=0, **trials.tuned("dexml"))
+    found[EVERY_LABEL] = [{"negatives": corpus.train.Y.shape[1] - 1, **trials.run("dexml-seed-0", every)}]
     return found

@@ -22,7 +22,7 @@ KS = (10, 100)
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """How many of the new labels of test rows are among the first ten and hundred of all labels, in per cent."""
     trials = Trials(corpus, kept, given)
-    settings = trials.settings(CONFIG, seed=0, training={"learning_rate": trials.rate(CONFIG)})
+    settings = trials.settings(CONFIG, seed=0, **trials.tuned(CONFIG))
 
     def compare() -> dict[str, Any]:
         Y, texts = corpus.train.Y, corpus.label_texts
@@ -37,7 +37,7 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
             "the same labels, learned": _recall(corpus, known, np.arange(Y.shape[1]), new),
         }
 
-    described = {"config": CONFIG, "share": SHARE, "epochs": settings.training.epochs, "rate": trials.rate(CONFIG)}
+    described = {"config": CONFIG, "share": SHARE, "epochs": settings.training.epochs, **trials.tuned(CONFIG)}
     return kept.figures("new-labels", described, compare)
 
 

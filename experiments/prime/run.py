@@ -22,7 +22,7 @@ from corpora import NAMES, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
-PARTS = dict.fromkeys(("rates", "methods", "together", "ablations", "course", "negatives", "new_labels", "throughput"))
+PARTS = dict.fromkeys(("tuning", "methods", "together", "ablations", "course", "negatives", "new_labels", "throughput"))
 
 
 def main() -> None:
@@ -54,6 +54,11 @@ def write(output: Path) -> None:
     write_texts(output, pictures.draw(found))
 
 
+def pairs(text: str) -> list[tuple[int, float]]:
+    """Reads sizes and rates."""
+    return [(int(size), float(rate)) for size, _, rate in (word.partition(":") for word in text.split(","))]
+
+
 def parse() -> argparse.Namespace:
     """The command line."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -67,7 +72,8 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--rows", type=int, help="only so many training and test rows, to try")
     arguments.add_argument("--seeds", type=int, default=2, help="none: only what needs no training of encoders")
     arguments.add_argument("--epochs", type=int, help="instead of each dataset's own")
-    arguments.add_argument("--batch", type=int, default=2048, help="queries of a step")
+    arguments.add_argument("--batch", type=int, help="queries of a step, instead of what was chosen")
+    arguments.add_argument("--candidates", type=pairs, help="sizes of batches and learning rates to try, as 64:1e-3,…")
     arguments.add_argument("--rounds", type=int, default=3, help="of the part throughput")
     arguments.add_argument("--device", help="as torch names it; the GPU, if there is one")
     arguments.add_argument("--compile", action="store_true", help="compile the encoder: a minute first, then faster")

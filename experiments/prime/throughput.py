@@ -16,13 +16,19 @@ from corpora import MAX_TOKENS, NAMES, Corpus
 from learning import Trials
 
 SETS = tuple(NAMES)
+BATCH = 2048  # queries
 STEPS = 24  # that are timed, after some that are not
 WARM_UP = 6
 
 
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each way queries a second, round by round, and the largest memory in GiB."""
-    settings = {"batch": given.batch, "steps": STEPS, "rounds": given.rounds, "checkpoint": given.checkpoint.name}
+    settings = {
+        "batch": given.batch or BATCH,
+        "steps": STEPS,
+        "rounds": given.rounds,
+        "checkpoint": given.checkpoint.name,
+    }
 
     def compare() -> dict[str, Any]:
         bench = Bench(Trials(corpus, kept, given))
@@ -54,7 +60,7 @@ class Bench:
         from labelwood.prime.encoder import load_encoder  # noqa: PLC0415
         from labelwood.prime.tokens import Tokens  # noqa: PLC0415
 
-        self.torch, self.trials = torch, trials
+        self.torch, self.trials, self.batch = torch, trials, trials.given.batch or BATCH
         self.device = torch.device(trials.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.half = torch.bfloat16 if self.device.type == "cuda" else None
         self.encoder = load_encoder(trials.settings("dpr", seed=0).encoder).to(self.device)
@@ -88,11 +94,11 @@ class Bench:
         Y, rng = self.trials.corpus.train.Y, np.random.default_rng(0)
         rows = np.flatnonzero(np.diff(Y.indptr))
         for _ in range(n):
-            queries = rng.choice(rows, min(self.trials.given.batch, len(rows)), replace=False)
+            queries = rng.choice(rows, min(self.batch, len(rows)), replace=False)
             yield queries, Y.indices[Y.indptr[queries]].astype(np.int64)
 
     def bare(self, *, packed: bool) -> tuple[float, float]:
-        """Forward and backward of the encoder alone, compiled, over as many queries as labels."""
+        """Forward and backward of the encoder alone: padded as is usual, or packed as our trainer does it."""
         from labelwood.prime.embedding import Embedder  # noqa: PLC0415
 
         how = {"half": self.half, "compiled": self.trials.given.compile, "pack": packed}
@@ -101,11 +107,12 @@ class Bench:
 
         def step(batch: tuple[Any, Any]) -> None:
             queries, labels = batch
-            for which in (queries, labels + len(self.tables[0])):
+            texts = labels + len(self.tables[0])
+            for which in [np.concatenate([queries, np.unique(texts)])] if packed else [queries, texts]:
                 embed(which).sum().backward()
             self.encoder.zero_grad(set_to_none=True)
 
-        return self._timed(step, self.trials.given.batch)
+        return self._timed(step, self.batch)
 
     def trainer(self, config: str) -> tuple[float, float]:
         """Whole steps of our trainer, with its sampling, prototypes, loss and update of weights."""
@@ -114,7 +121,7 @@ class Bench:
 
         train = self.trials.corpus.train
         Y = as_labels(train.Y, len(train))
-        settings = self.trials.settings(config, seed=0, batches={"random_epochs": 0})
+        settings = self.trials.settings(config, seed=0, batches={"random_epochs": 0, "size": self.batch})
         trainer = Trainer(self.encoder, Pairs(*self.tables, Y, Y), settings, device=self.device)
         trainer.network.train()
         if trainer.order.is_due(0):
@@ -150,4 +157,4 @@ class Bench:
             adam.step()
             adam.zero_grad()
 
-        return self._timed(step, self.trials.given.batch)
+        return self._timed(step, self.batch)

@@ -25,13 +25,11 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     trials = Trials(corpus, kept, given)
     found = {}
     for seed in range(given.seeds):
-        settings = trials.settings(
-            CONFIG,
-            seed=seed,
-            training={"learning_rate": trials.rate(CONFIG), "held_out": 0.0},
-            classifiers={"enabled": True},
+        tuned = trials.tuned(CONFIG)
+        settings = trials.settings(CONFIG, seed=seed, **tuned).with_changes(
+            {"training": {"held_out": 0.0}, "classifiers": {"enabled": True}}
         )
-        described = {"epochs": settings.training.epochs, "rate": settings.training.learning_rate, "config": CONFIG}
+        described = {"epochs": settings.training.epochs, "config": CONFIG, **tuned}
         found[str(seed)] = kept.figures(
             f"together-seed-{seed}", described, lambda settings=settings: lines(corpus, settings, given)
         )

@@ -17,8 +17,8 @@ FAST = (
     "tiny:16",
     "--epochs",
     "2",
-    "--batch",
-    "32",
+    "--candidates",
+    "32:1e-3,64:1e-2",
     "--seeds",
     "2",
     "--device",
@@ -26,7 +26,7 @@ FAST = (
     "--threads",
     "1",
 )
-PARTS = ("rates", "methods", "together", "ablations", "course", "negatives", "new_labels")
+PARTS = ("tuning", "methods", "together", "ablations", "course", "negatives", "new_labels")
 
 
 def write_lines(path, records):
@@ -85,16 +85,18 @@ def test_fused_models_stand_beside_their_members(output):
         assert by_model["tree + PRIME W"]["ahead"] == pytest.approx(lead)
 
 
-def test_rates_are_chosen_by_held_out_rows_and_used(output):
-    for own in found(output, "rates").values():
-        assert own["tried"][f"{own['chosen']:g}"] == max(own["tried"].values())
-    rate = found(output, "rates")["dpr"]["chosen"]
+def test_what_held_out_rows_choose_is_used(output):
+    for own in found(output, "tuning").values():
+        best = max(own["tried"], key=lambda each: each["P@1"])
+        assert (own["size"], own["rate"]) == (best["size"], best["rate"])
+    chosen = found(output, "tuning")["dpr"]
     record = json.loads((output / "runs" / "wordnet" / "dpr-seed-0.json").read_text())
-    assert record["settings"]["training"]["learning_rate"] == rate
+    assert record["settings"]["training"]["learning_rate"] == chosen["rate"]
+    assert record["settings"]["batches"]["size"] == chosen["size"]
 
 
 def test_changes_are_those_of_the_same_seed(output):
-    runs = found(output, "ablations")
+    runs = found(output, "ablations")["prime_lite"]
     line = next(line for line in cells(output, "ablations") if "drawn uniformly" in line[1])
     change = np.mean(
         [a["P@1"] - b["P@1"] for a, b in zip(runs["table11_uniform_positives"], runs["prime_lite"], strict=True)]

@@ -87,6 +87,8 @@ class Objective:
                 parts["query_to_label"] = w.query_to_label * self.loss(by_text, truth, positives)
             if w.label_to_query and len(owners):
                 columns = slice(len(owners))
-                backwards = self.loss(by_text.T[columns], truth.T[columns], owners[:, None])
+                # Laid out anew: what follows goes along rows, which are far apart in a transposed matrix.
+                turned = by_text.T[columns].contiguous(), truth.T[columns].contiguous()
+                backwards = self.loss(*turned, owners[:, None])
                 parts["label_to_query"] = w.label_to_query * backwards
             return sum(parts.values()), parts
