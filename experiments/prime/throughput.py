@@ -141,6 +141,7 @@ class Bench:
         """Its MultipleNegativesRankingLoss on the same pairs: tokens made for each batch, as its trainer does."""
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from sentence_transformers.losses import MultipleNegativesRankingLoss  # noqa: PLC0415
+        from sentence_transformers.util import batch_to_device  # noqa: PLC0415
 
         model = SentenceTransformer(str(self.trials.given.checkpoint), device=str(self.device))
         model.max_seq_length = MAX_TOKENS[self.trials.corpus.name]
@@ -151,7 +152,7 @@ class Bench:
 
         def step(batch: tuple[Any, Any]) -> None:
             texts = [train.texts.take(batch[0]).to_pylist(), train.label_texts.take(batch[1]).to_pylist()]
-            features = [{k: v.to(self.device) for k, v in model.tokenize(some).items()} for some in texts]
+            features = [batch_to_device(model.tokenize(some), self.device) for some in texts]
             with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):
                 loss(features, None).backward()
             adam.step()
