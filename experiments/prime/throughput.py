@@ -145,6 +145,7 @@ class Bench:
 
         model = SentenceTransformer(str(self.trials.given.checkpoint), device=str(self.device))
         model.max_seq_length = MAX_TOKENS[self.trials.corpus.name]
+        prepare = getattr(model, "preprocess", None) or model.tokenize  # as newer releases call it
         loss = MultipleNegativesRankingLoss(model)
         adam = self.torch.optim.AdamW(model.parameters(), lr=2e-5, fused=self.device.type == "cuda")
         train = self.trials.corpus.train
@@ -152,7 +153,7 @@ class Bench:
 
         def step(batch: tuple[Any, Any]) -> None:
             texts = [train.texts.take(batch[0]).to_pylist(), train.label_texts.take(batch[1]).to_pylist()]
-            features = [batch_to_device(model.tokenize(some), self.device) for some in texts]
+            features = [batch_to_device(prepare(some), self.device) for some in texts]
             with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):
                 loss(features, None).backward()
             adam.step()
