@@ -324,7 +324,7 @@ class PrimeClassifier(Params):
         check_deep(settings)
         import torch
 
-        from labelwood.aggregated.multi_instance.training import find_device, threads
+        from labelwood.torch_devices import find_device, threads
 
         device = find_device(self.device)
         # The tiny encoder's work is done before threads have met.
