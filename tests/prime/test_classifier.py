@@ -157,6 +157,7 @@ def hostile_changes(state):
     yield "mixer", replace(state, parts={"encoder": state.parts["encoder"]})
     yield "shape", replace(state, parts={**state.parts, "mixer": replace(mixer, arrays={**mixer.arrays, **other})})
     yield "vast", replace(state, params={"settings": vast})
+    yield "file", replace(state, params={"settings": "settings.toml"})
     yield "unknown", replace(state, params={"settings": {"nothing": 1}})
     yield "words", replace(state, parts={**state.parts, "encoder": replace(state.parts["encoder"], kind="pickle")})
     wide = replace(state.parts["encoder"], fitted={"dim": 10**12, "words": 8192})

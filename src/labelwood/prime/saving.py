@@ -23,8 +23,11 @@ def settings_of(state: State) -> PrimeSettings:
         >>> settings_of(State("prime", {"settings": {"training": {"epochs": 7}}}, {})).training.epochs
         7
     """
+    settings = state.params.get("settings", {})
+    if not isinstance(settings, dict):  # the name of a file would be read
+        raise ModelError("the model's settings are not tables: save it again")
     try:
-        return as_settings(state.params.get("settings", {}))
+        return as_settings(settings)
     except LabelwoodError as e:
         raise ModelError(f"the model's {e}: save it again") from None
 
@@ -39,12 +42,16 @@ def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
         >>> network_from(state, as_settings({"prototypes": {"kind": "sum"}})).encoder.dim
         4
     """
-    from labelwood.prime.encoder import encoder_from_state, load_weights
+    from labelwood.prime.encoder import check_tokens, encoder_from_state, load_weights
     from labelwood.prime.network import DualEncoder
 
     if "encoder" not in state.parts:
         raise ModelError("the model lacks its encoder: save it again")
     encoder = encoder_from_state(state.parts["encoder"])
+    try:
+        check_tokens(encoder, settings.encoder)
+    except LabelwoodError as e:
+        raise ModelError(f"the model's {e}") from None
     network: DualEncoder = DualEncoder(encoder, _fitting(settings.prototypes, state, encoder.dim)).eval()
     if network.mixer is not None:
         load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
