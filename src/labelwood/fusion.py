@@ -262,7 +262,7 @@ class Fusion(Params):
         self.regression_ = Regression.of(X, right[near])
         self.n_models_, self.n_labels_ = len(answers), len(self.inv_propensity_)
         chances = self._chances(found)
-        tails = _TAILS if self.tail is None else (self.tail,)
+        tails = _TAILS if self.tail is None else (float(self.tail),)
         ranked = (self._ranked(found, chances, tail, truth.n_rows, 5) for tail in tails)
         judged = [_measured(top, truth, self.inv_propensity_) for top in ranked]
         alone = [_measured(top, truth, self.inv_propensity_) for top in answers]
