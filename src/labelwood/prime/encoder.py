@@ -170,8 +170,8 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         >>> load_encoder(EncoderSettings(checkpoint="tiny:32")).dim
         32
     """
-    name, _, dim = settings.checkpoint.partition(":")
-    if name == "tiny":
+    if settings.is_tiny:
+        dim = settings.checkpoint.partition(":")[2]
         if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
             raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
         return TinyEncoder(int(dim or _TINY_DIM))

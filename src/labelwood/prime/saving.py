@@ -65,7 +65,7 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         >>> from labelwood.store import State
         >>> none = np.empty((0, 2), np.float32)
         >>> arrays = {"prototypes": np.eye(2, dtype=np.float32), "free_vectors": none, "centres": none}
-        >>> sorted(tables_from(State("prime", {}, {"n_labels": 2}, arrays=arrays), dim=2))
+        >>> sorted(tables_from(State("prime", {}, {"n_labels": 2, "labels_per_row": 1}, arrays=arrays), dim=2))
         ['centres', 'free_vectors', 'prototypes']
     """
     found: dict[str, Floats] = {}
@@ -73,6 +73,8 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         found[name] = state.array(name, np.float32, 2)
         if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
             raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
+    if state.count("labels_per_row") > state.count("n_labels"):
+        raise ModelError("the model's rows have more labels than there are: save it again")
     of_labels = {len(found[name]) for name in ("prototypes", "classifiers") if name in found}
     if of_labels != {state.count("n_labels")} or len(found["free_vectors"]) != len(found["centres"]):
         raise ModelError(
