@@ -136,6 +136,11 @@ def test_bad_input_is_one_clear_sentence(arguments, sentence):
 
 
 def test_bad_parameters_are_one_clear_sentence(data, fitted):
+    strange = ({"prototypes": {"heads": 5}}, {"training": {"warm_up": np.inf}}, {"loss": {"margin": np.nan}})
+    for settings in strange:
+        with pytest.raises(LabelwoodError) as e:
+            lw.PrimeClassifier(settings=changed(**settings)).fit(*data)
+        assert "\n" not in str(e.value)
     for options in ({"settings": {"los": {}}}, {"settings": QUICK, "device": "abacus"}, {"verbose": "yes"}):
         with pytest.raises(LabelwoodError) as e:
             lw.PrimeClassifier(**options).fit(*data)

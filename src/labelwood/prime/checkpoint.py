@@ -61,6 +61,8 @@ def resume(trainer: Trainer) -> None:
         )
     try:
         _restore(trainer, state)
+    except ModelError:
+        raise
     except (KeyError, TypeError, ValueError, RuntimeError) as e:
         raise ModelError(f"{trainer.checkpoints} is damaged ({e!r}): remove it to begin anew") from None
 

@@ -26,7 +26,7 @@ _MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EncoderSettings(_Group):
