@@ -16,6 +16,7 @@ import labelwood as lw
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError
 from labelwood.prime.inputs import as_known
+from labelwood.prime.trainer import Trainer
 
 WELL = changed(training={"epochs": 40, "learning_rate": 0.02})
 
@@ -150,6 +151,39 @@ def test_bad_parameters_are_one_clear_sentence(data, fitted):
             getattr(lw.PrimeClassifier(), ask)(["a"])
     with pytest.raises(LabelwoodError, match="k must be"):
         fitted.predict_topk(["a"], k=0)
+
+
+@pytest.mark.parametrize("lives", [2, 5, 8])
+def test_a_whole_training_that_was_killed_comes_to_the_same_model(data, tmp_path, monkeypatch, lives):
+    """With all that has a state: held-out rows and the best weights, accumulation, chunks, filters, classifiers."""
+    settings = changed(
+        batches={"size": 16, "hard_negatives": 1},
+        training={"checkpoint_every": 1, "held_out": 0.2, "patience": 3, "accumulate": 2, "chunk_size": 8, "epochs": 6},
+        classifiers={"enabled": True, "epochs": 2, "warm_up": 1, "size": 32},
+    )
+    filters = [(row, (row + 5) % 24) for row in range(0, 96, 3)]
+    straight = lw.PrimeClassifier(settings=settings).fit(*data, filters=filters)
+
+    class KilledError(Exception):
+        pass
+
+    update = Trainer._update
+
+    def mortal(self):
+        update(self)
+        if self.course.step == lives:
+            raise KilledError
+
+    monkeypatch.setattr(Trainer, "_update", mortal)
+    with pytest.raises(KilledError):
+        lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data, filters=filters)
+    monkeypatch.undo()
+    resumed = lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data, filters=filters)
+    assert np.array_equal(resumed.prototypes_, straight.prototypes_)
+    assert np.array_equal(resumed.classifiers_, straight.classifiers_)
+    assert [line["P@1"] for line in resumed.history_] == [line["P@1"] for line in straight.history_]
+    with pytest.raises(ModelError, match="not a checkpoint of these"):
+        lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data)
 
 
 @pytest.mark.parametrize("n_labels", [1, 2])
