@@ -48,6 +48,9 @@ def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():
 def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):
     assert packs(encoder, "cpu", None, longest=16)
     packed = encoder.packed
+    encoder.first_position = 1
+    assert not packs(encoder, "cpu", None, longest=16), "other positions"
+    encoder.first_position = 0
     monkeypatch.setattr(encoder, "packed", lambda *batch: 1.001 * packed(*batch))
     assert not packs(encoder, "cpu", None, longest=16), "other vectors"
     monkeypatch.setattr(encoder.model, "set_attn_implementation", lambda name: None)
@@ -88,8 +91,8 @@ DISTILLED = {"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "max_posi
         ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 8, True),
         # Tokens see a window of the text, which is more than a short text has.
         ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 64, False),
-        ("Roberta", {"pad_token_id": 1}, 64, False),  # positions begin behind that of padding
-        ("XLMRoberta", {"pad_token_id": 1}, 64, False),
+        ("Roberta", {"pad_token_id": 1}, 78, True),  # positions begin behind that of padding
+        ("XLMRoberta", {"pad_token_id": 1}, 78, True),
         ("MPNet", {"pad_token_id": 1}, 64, False),  # attention of its own, which would see all texts as one
         ("DebertaV2", {}, 64, False),
     ],
@@ -110,6 +113,8 @@ def test_only_encoders_that_give_the_same_vectors_are_said_to_pack(encoder, fami
     with torch.no_grad():
         before = other(*feeder.padded(which))
         assert packs(other, "cpu", None, longest=longest) == verdict
+        if verdict:
+            assert torch.allclose(other.packed(*feeder.packed(which)), before, atol=1e-5)
         assert torch.allclose(other(*feeder.padded(which)), before, atol=1e-5), "padded texts get what they got"
 
 

@@ -99,7 +99,7 @@ class CheckpointEncoder(Encoder):
         self.tokenizer: SubwordTokenizer = tokenizer
         self.pooling = pooling
         self.dim = int(model.config.hidden_size)
-        self.most_tokens = _positions(model)
+        self.first_position, self.most_tokens = _positions(model)
         if not 0 <= tokenizer.pad_id <= tokenizer.highest_id < model.config.vocab_size:
             raise LabelwoodError(
                 f"the tokenizer's tokens go to {tokenizer.highest_id} with {tokenizer.pad_id} for padding, and the "
@@ -115,7 +115,11 @@ class CheckpointEncoder(Encoder):
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
         """u of texts that are end to end; needs packed attention."""
         hidden = self.model(
-            input_ids=ids[None], position_ids=positions[None], attention_mask=None, bounds=bounds, longest=longest
+            input_ids=ids[None],
+            position_ids=self.first_position + positions[None],
+            attention_mask=None,
+            bounds=bounds,
+            longest=longest,
         ).last_hidden_state[0]
         return packed_mean(hidden, owners, bounds) if self.pooling == "mean" else hidden[bounds[:-1]]
 
@@ -283,14 +287,13 @@ def _transformer_in(checkpoint: str) -> str:
     return str(Path(checkpoint) / inner)
 
 
-def _positions(model: Any) -> int | None:
-    """How many tokens a text can have where each position has a vector of its own; None where it has not."""
+def _positions(model: Any) -> tuple[int, int | None]:
+    """The first position, and how many tokens a text can have: as many as wanted where positions have no vectors."""
     embeddings = getattr(model, "embeddings", None)
+    padding = getattr(embeddings, "padding_idx", None)
+    first = 0 if padding is None else int(padding) + 1  # RoBERTa and its kin begin to count behind that of padding
     table = getattr(embeddings, "position_embeddings", None)
-    if not isinstance(table, nn.Embedding):
-        return None
-    before = getattr(embeddings, "padding_idx", None)  # RoBERTa and its kin begin to count behind this one
-    return int(table.num_embeddings - (0 if before is None else before + 1))
+    return first, int(table.num_embeddings) - first if isinstance(table, nn.Embedding) else None
 
 
 def _checkpoint_from(state: State) -> Encoder:
