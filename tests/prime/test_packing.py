@@ -9,7 +9,7 @@ from tests.prime.samples import write_checkpoint
 
 from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import CheckpointEncoder, TinyEncoder, encoder_from_state, load_encoder
-from labelwood.prime.packing import PACKED, packs, use_packed_attention
+from labelwood.prime.packing import PACKED, packed_attention, packs, use_packed_attention
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import TokenFeeder, Tokens
@@ -37,6 +37,14 @@ def test_packed_texts_get_the_vectors_and_gradients_of_padded_ones(encoder):
     (packed, gradients), (padded, expected) = results
     assert torch.allclose(packed, padded, atol=1e-5)
     assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, expected, strict=True))
+
+
+def test_products_are_scaled_as_the_encoder_wants():
+    tokens, bounds = torch.randn(1, 2, 5, 4), torch.tensor([0, 5])
+    for scaling in (None, 0.5, 0.1):
+        found, _ = packed_attention(None, *[tokens] * 3, None, bounds=bounds, longest=5, scaling=scaling)
+        expected = torch.nn.functional.scaled_dot_product_attention(*[tokens] * 3, scale=scaling)
+        assert torch.allclose(found, expected.transpose(1, 2), atol=1e-6)
 
 
 def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PACKED = "labelwood_packed"
 _EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
@@ -39,15 +40,17 @@ def packed_attention(
 
         padded: tuple[Any, None] = sdpa_attention_forward(module, query, key, value, mask, **others)
         return padded
-    scale = others.get("scaling")
+    scaling = others.get("scaling")
+    is_usual = scaling is None or scaling == query.shape[-1] ** -0.5
+    scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
     if query.is_cuda and longest:
         from torch.nn.attention.varlen import varlen_attn
 
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        return varlen_attn(*flat, bounds, bounds, longest, longest, scale=scale)[None], None
+        return varlen_attn(*flat, bounds, bounds, longest, longest, **scale)[None], None
     sizes = bounds.diff().tolist()
     texts = zip(*(tensor.split(sizes, dim=2) for tensor in (query, key, value)), strict=True)
-    found = [nn.functional.scaled_dot_product_attention(*text, scale=scale) for text in texts]
+    found = [nn.functional.scaled_dot_product_attention(*text, **scale) for text in texts]
     return torch.cat(found, dim=2).transpose(1, 2), None
 
 
@@ -107,7 +110,7 @@ def _are_alike(encoder: Any, device: Any, half: Any, longest: int) -> bool:
     feeder = TokenFeeder((Tokens(ids, np.append(0, np.cumsum(lengths)), pad_id),), device)
     packed, padded = feeder.packed(np.arange(len(lengths))), feeder.padded(np.arange(len(lengths)))
     kind = torch.device(device).type
-    with torch.no_grad(), torch.autocast(kind, enabled=False):
+    with torch.no_grad(), torch.autocast(kind, enabled=False), sdpa_kernel(SDPBackend.MATH):
         expected = encoder(*padded)
         missed = (encoder.packed(*packed._replace(longest=0)) - expected).norm(dim=1)
         if not bool((missed <= _EXACT * expected.norm(dim=1)).all()):
