@@ -8,8 +8,9 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood.base import TopK
+from labelwood.calibration import Curve, Regression
 from labelwood.errors import LabelwoodError, NotFittedError
-from labelwood.fusion import Curve, Regression, candidates
+from labelwood.fusion import candidates
 from labelwood.labels import inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate
 
@@ -190,3 +191,5 @@ def test_wrong_use_is_one_clear_sentence():
         assert "\n" not in str(e.value)
     with pytest.raises(NotFittedError):
         lw.Fusion().combine(calibrating)
+    with pytest.raises(NotFittedError):
+        lw.Fusion().state()

@@ -19,6 +19,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from labelwood.base import Params, TopK, padded
+from labelwood.calibration import KNOTS, Curve, Numbers, Regression
 from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.inputs import Sparse, as_labels, check_k
 from labelwood.settings import check_params
@@ -26,16 +27,12 @@ from labelwood.settings import check_params
 if TYPE_CHECKING:
     from labelwood.store import State
 
-Numbers = NDArray[np.float64]
 Ids = NDArray[np.int64]
 _BLOCK = 4096  # rows whose candidates are in memory at a time
 _CHUNK = 1 << 16  # candidates whose features are
-_KNOTS = 32  # of a curve
 _TAILS = tuple(round(0.05 * i, 2) for i in range(21))
 _JUDGED_BY = ("P@1", "P@5", "PSP@5")
 _NEAR = 10  # the regression learns from labels that some model ranks before this: the many behind would outweigh them
-_RIDGE = 1.0
-_STEPS = 50
 
 
 class Candidates(NamedTuple):
@@ -79,44 +76,6 @@ def candidates(answers: Sequence[TopK]) -> Candidates:
     return Candidates(pairs // width, pairs % width, scores, best, ranks)
 
 
-class Curve(NamedTuple):
-    """The log-odds of a model's scores: rising, in straight lines between knots; `absent` where there is no score.
-
-    Example:
-        >>> curve = Curve(np.array([0.0, 1.0]), np.array([-2.0, 2.0]), absent=-5.0)
-        >>> curve(np.array([0.75, 3.0, np.nan]))
-        array([ 1.,  2., -5.])
-    """
-
-    knots: Numbers
-    odds: Numbers
-    absent: float
-
-    @classmethod
-    def of(cls, scores: Numbers, right: NDArray[np.bool_]) -> Curve:
-        """Learned from scores, of which some are NaN, and whether the labels are right."""
-        real = ~np.isnan(scores)
-        some = scores[real & right] if (real & right).any() else scores[real]
-        # As many right answers between any two: the curve is fine where they are, and wrong ones are many anyway.
-        edges = np.unique(np.quantile(some, np.linspace(0, 1, _KNOTS + 1)[1:-1])) if len(some) else np.zeros(1)
-        bins = np.where(real, 1 + np.searchsorted(edges, scores), 0)
-        total = np.bincount(bins, minlength=len(edges) + 2)
-        hits = np.bincount(bins, right, minlength=len(edges) + 2)
-        prior = (right.sum() + 0.5) / (len(right) + 1)  # what a bin with nothing in it is thought to be like
-        odds = np.log((hits + 2 * prior) / (total - hits + 2 * (1 - prior)))
-        filled = np.flatnonzero(total[1:]) + 1
-        centres = np.bincount(bins, np.where(real, scores, 0), minlength=len(edges) + 2)[filled] / total[filled]
-        if not len(filled):
-            return cls(np.zeros(_KNOTS), np.zeros(_KNOTS), float(odds[0]))
-        spare = 0, _KNOTS - len(filled)
-        rising = np.pad(np.maximum.accumulate(odds[filled]), spare, mode="edge")
-        return cls(np.pad(centres, spare, mode="edge"), rising, float(odds[0]))
-
-    def __call__(self, scores: Numbers) -> Numbers:
-        """The log-odds of scores."""
-        return np.where(np.isnan(scores), self.absent, np.interp(scores, self.knots, self.odds))
-
-
 def features(found: Candidates, curves: Sequence[Curve], inv_propensity: Numbers) -> Numbers:
     """What the regression sees of candidates.
 
@@ -148,58 +107,6 @@ def n_features(n_models: int) -> int:
     """
     each = 4 * n_models + 1
     return each + each * (each + 1) // 2
-
-
-class Regression(NamedTuple):
-    """A logistic regression on features brought to the same scale.
-
-    Example:
-        >>> x = np.linspace(-2, 2, 200)[:, None]
-        >>> learned = Regression.of(x, x[:, 0] > 0)
-        >>> bool(learned(np.array([[1.0]]))[0] > 0.9)
-        True
-    """
-
-    means: Numbers
-    scales: Numbers
-    weights: Numbers  # the intercept first
-
-    @classmethod
-    def of(cls, X: Numbers, right: NDArray[np.bool_]) -> Regression:
-        """By Newton's method, with halved steps where a whole one would be worse."""
-        scales = X.std(axis=0)
-        model = cls(X.mean(axis=0), np.where(scales > 1e-9, scales, 1.0), np.zeros(X.shape[1] + 1))
-        Z = model._scaled(X)
-        cost = model._cost(Z, right)
-        for _ in range(_STEPS):
-            chance = _sigmoid(Z @ model.weights)
-            slope = Z.T @ (chance - right) + _RIDGE * model.weights
-            curvature = (Z * (chance * (1 - chance))[:, None]).T @ Z + _RIDGE * np.eye(Z.shape[1])
-            step = np.linalg.solve(curvature, slope)
-            while (there := model._replace(weights=model.weights - step))._cost(Z, right) > cost and abs(
-                step
-            ).max() > 1e-9:
-                step /= 2
-            model, before, cost = there, cost, there._cost(Z, right)
-            if before - cost <= 1e-9 * before:
-                break
-        return model
-
-    def __call__(self, X: Numbers) -> Numbers:
-        """Probabilities; a row's does not depend on which others are there, as that of a matrix product would."""
-        return _sigmoid(np.einsum("ij,j->i", self._scaled(X), self.weights))
-
-    def _scaled(self, X: Numbers) -> Numbers:
-        return np.column_stack([np.ones(len(X)), (X - self.means) / self.scales])
-
-    def _cost(self, Z: Numbers, right: NDArray[np.bool_]) -> float:
-        margins = Z @ self.weights
-        penalty = _RIDGE / 2 * float(self.weights @ self.weights)
-        return float(np.logaddexp(0, np.where(right, -margins, margins)).sum()) + penalty
-
-
-def _sigmoid(x: Numbers) -> Numbers:
-    return 0.5 * (1 + np.tanh(0.5 * x))
 
 
 class Fusion(Params):
@@ -262,7 +169,7 @@ class Fusion(Params):
         self.regression_ = Regression.of(X, right[near])
         self.n_models_, self.n_labels_ = len(answers), len(self.inv_propensity_)
         chances = self._chances(found)
-        tails = _TAILS if self.tail is None else (self.tail,)
+        tails = _TAILS if self.tail is None else (float(self.tail),)
         ranked = (self._ranked(found, chances, tail, truth.n_rows, 5) for tail in tails)
         judged = [_measured(top, truth, self.inv_propensity_) for top in ranked]
         alone = [_measured(top, truth, self.inv_propensity_) for top in answers]
@@ -289,8 +196,7 @@ class Fusion(Params):
 
     def combine(self, answers: Sequence[TopK], k: int = 5) -> TopK:
         """The `k` best labels of each row, best first, from each model's answers in the order of `fit`."""
-        if not hasattr(self, "n_models_"):
-            raise not_fitted(self)
+        self.check_fitted()
         _check_answers(answers)
         if len(answers) != self.n_models_:
             raise LabelwoodError(
@@ -309,10 +215,16 @@ class Fusion(Params):
             )
         return self._ranked(found, self._chances(found), self.tail_, len(answers[0]), k)
 
+    def check_fitted(self) -> None:
+        """Raises `NotFittedError` unless `fit` has run."""
+        if not hasattr(self, "n_models_"):
+            raise not_fitted(self)
+
     def state(self) -> State:
         """Everything the store needs."""
         from labelwood.store import State
 
+        self.check_fitted()
         arrays = {
             "knots": np.stack([curve.knots for curve in self.curves_]),
             "odds": np.stack([curve.odds for curve in self.curves_]),
@@ -333,7 +245,7 @@ class Fusion(Params):
         fusion.inv_propensity_ = state.array("inv_propensity", np.float64, 1)
         tail, width = state.fitted.get("tail"), n_features(n)
         shapes = [a.shape for a in (knots, odds, *vectors)]
-        if shapes != [(n, _KNOTS), (n, _KNOTS), (n,), (width,), (width,), (width + 1,)]:
+        if shapes != [(n, KNOTS), (n, KNOTS), (n,), (width,), (width,), (width + 1,)]:
             raise ModelError("the model's fusion is not of as many models as it says: save the model again")
         finite = all(np.isfinite(a).all() for a in (knots, odds, *vectors, fusion.inv_propensity_))
         rising = (np.diff(knots) >= 0).all() and (vectors[2] > 0).all() and (fusion.inv_propensity_ > 0).all()

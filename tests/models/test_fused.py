@@ -98,6 +98,48 @@ def test_pairs_of_a_filter_reach_the_members_by_the_rows_they_see(data, monkeypa
     assert set(seen[0]) <= set(expected)
 
 
+def test_filtered_pairs_are_no_answers_and_the_next_best_take_their_places(fitted, data):
+    texts = data[0][:3]
+    best = fitted.predict_topk(texts, 20)
+    pairs = [(0, best.ids[0, 0]), (0, best.ids[0, 2]), (2, best.ids[2, 1])]
+    kept = fitted.predict_topk(texts, 20, filters=pairs)
+    assert kept.ids.shape == (3, 20)
+    for row in range(3):
+        barred = {label for at, label in pairs if at == row}
+        assert not barred & set(kept.ids[row].tolist())
+    assert np.array_equal(kept.ids[1], best.ids[1]), "rows without a pair are as they were"
+    inside = fitted.predict_topk(texts, 3, include=[2, 5], filters=[(0, 2)])
+    assert inside.ids[0].tolist() == [5, -1, -1]
+
+
+def test_ids_can_come_from_an_iterator(fitted, data):
+    texts = data[0][:3]
+    assert same(fitted.predict_topk(texts, 3, include=iter([2, 5])), fitted.predict_topk(texts, 3, include=[2, 5]))
+
+
+def test_members_of_a_loaded_model_use_the_threads_it_is_given(fitted, data, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = lw.load(tmp_path / "model").set_params(n_threads=2)
+    loaded.predict_topk(data[0][:2], 3)
+    words, encoder = loaded.members_
+    assert words.model_.n_threads == words.vectorizer_.n_threads == encoder.n_threads == 2
+
+
+def test_checkpoints_of_models_inside_members_are_kept_apart_too(data, tmp_path):
+    settings = {**QUICK, "training": {**QUICK["training"], "checkpoint_every": 2, "epochs": 1}}
+    inner = lw.PrimeClassifier(settings=settings, checkpoints=str(tmp_path / "run"))
+    lw.FusedClassifier(members=[lw.FusedClassifier(members=[inner])], n_threads=1).fit(*data)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run-part", "run-part-part"]
+    assert inner.checkpoints == str(tmp_path / "run")
+
+
+@pytest.mark.parametrize("tail", [0, 1, np.float64(0.5)])
+def test_any_number_can_be_the_tail_of_a_model_that_is_saved(data, tmp_path, tail):
+    model = lw.FusedClassifier(members=members()[:1], tail=tail, refit=False).fit(data[0], data[1])
+    model.save(tmp_path / "model")
+    assert lw.load(tmp_path / "model").fusion_.tail_ == tail
+
+
 def hostile_changes(state):
     """States that contradict themselves, by what is wrong with them."""
     fusion, parts = state.parts["fusion"], state.parts
@@ -105,6 +147,8 @@ def hostile_changes(state):
     yield "fusion", replace(state, parts={name: parts[name] for name in ("member-0", "member-1")})
     yield "count", replace(state, fitted={**state.fitted, "n_members": 10**12})
     yield "labels", replace(state, fitted={**state.fitted, "n_labels": 23})
+    yield "twice", replace(state, params={**state.params, "members": []})
+    yield "per-row", replace(state, fitted={**state.fitted, "labels_per_row": 10**9})
     yield "params", replace(state, params={**state.params, "held_out": 7.0})
     yield "kind", replace(state, parts={**parts, "member-0": parts["member-0"].parts["model"]})
     changed = {
@@ -136,6 +180,11 @@ def test_parts_without_a_model_are_refused(fitted, tmp_path):
     store.write(tmp_path / "m", replace(state, parts={**state.parts, "member-0": unknown}))
     with pytest.raises(ModelError):
         lw.load(tmp_path / "m")
+
+
+def test_members_that_can_do_without_texts_of_labels_are_not_refused(data):
+    inner = lw.FusedClassifier(members=members()[:1], refit=False)
+    assert lw.FusedClassifier(members=[inner], refit=False).fit(data[0], data[1]).n_labels_ == 24
 
 
 def test_it_can_be_cloned():

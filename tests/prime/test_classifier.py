@@ -15,6 +15,8 @@ from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoi
 import labelwood as lw
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError
+from labelwood.prime.inputs import as_known
+from labelwood.prime.trainer import Trainer
 
 WELL = changed(training={"epochs": 40, "learning_rate": 0.02})
 
@@ -105,7 +107,10 @@ def test_rows_without_labels_teach_nothing_and_are_no_error(data):
     texts, Y, label_texts = data
     Y = Y.toarray()
     Y[:10] = 0
-    assert lw.PrimeClassifier(settings=QUICK).fit(texts, Y, label_texts).n_labels_ == 24
+    some, others = (
+        lw.PrimeClassifier(settings=QUICK).fit(texts[at:], Y[at:], label_texts).prototypes_ for at in (0, 10)
+    )
+    assert np.array_equal(some, others)
 
 
 def test_parameters_can_be_cloned_and_settings_come_from_files(tmp_path):
@@ -124,6 +129,8 @@ def test_parameters_can_be_cloned_and_settings_come_from_files(tmp_path):
         (("a", np.eye(2), ["x", "y"]), "texts is a single string"),
         ((["a", "b"], np.zeros((2, 2)), ["x", "y"]), "Y has no label in any row"),
         ((["a", "b"], None, ["x", "y"]), "Y is missing"),
+        ((["a", "b"], [[1, 0], [1]], ["x", "y"]), "Y has rows of different lengths"),
+        ((["a", "b"], [[1, 0]], ["x", "y"]), "Y has 1 rows and there are 2 texts"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(arguments, sentence):
@@ -133,14 +140,87 @@ def test_bad_input_is_one_clear_sentence(arguments, sentence):
 
 
 def test_bad_parameters_are_one_clear_sentence(data, fitted):
+    strange = ({"prototypes": {"heads": 5}}, {"training": {"warm_up": np.inf}}, {"loss": {"margin": np.nan}})
+    for settings in strange:
+        with pytest.raises(LabelwoodError) as e:
+            lw.PrimeClassifier(settings=changed(**settings)).fit(*data)
+        assert "\n" not in str(e.value)
     for options in ({"settings": {"los": {}}}, {"settings": QUICK, "device": "abacus"}, {"verbose": "yes"}):
         with pytest.raises(LabelwoodError) as e:
             lw.PrimeClassifier(**options).fit(*data)
         assert "\n" not in str(e.value)
-    with pytest.raises(NotFittedError):
-        lw.PrimeClassifier().predict_topk(["a"])
+    for ask in ("predict_topk", "add_labels", "embed"):
+        with pytest.raises(NotFittedError):
+            getattr(lw.PrimeClassifier(), ask)(["a"])
     with pytest.raises(LabelwoodError, match="k must be"):
         fitted.predict_topk(["a"], k=0)
+
+
+@pytest.mark.parametrize("lives", [2, 5, 8])
+def test_a_whole_training_that_was_killed_comes_to_the_same_model(data, tmp_path, monkeypatch, lives):
+    """With all that has a state: held-out rows and the best weights, accumulation, chunks, filters, classifiers."""
+    settings = changed(
+        batches={"size": 16, "hard_negatives": 1},
+        training={"checkpoint_every": 1, "held_out": 0.2, "patience": 3, "accumulate": 2, "chunk_size": 8, "epochs": 6},
+        classifiers={"enabled": True, "epochs": 2, "warm_up": 1, "size": 32},
+    )
+    filters = [(row, (row + 5) % 24) for row in range(0, 96, 3)]
+    straight = lw.PrimeClassifier(settings=settings).fit(*data, filters=filters)
+
+    class KilledError(Exception):
+        pass
+
+    update = Trainer._update
+
+    def mortal(self):
+        update(self)
+        if self.course.step == lives:
+            raise KilledError
+
+    monkeypatch.setattr(Trainer, "_update", mortal)
+    with pytest.raises(KilledError):
+        lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data, filters=filters)
+    monkeypatch.undo()
+    resumed = lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data, filters=filters)
+    assert np.array_equal(resumed.prototypes_, straight.prototypes_)
+    assert np.array_equal(resumed.classifiers_, straight.classifiers_)
+    assert [line["P@1"] for line in resumed.history_] == [line["P@1"] for line in straight.history_]
+    with pytest.raises(ModelError, match="not a checkpoint of these"):
+        lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2])
+def test_a_single_text_is_enough_and_is_no_collapse(n_labels):
+    model = lw.PrimeClassifier(settings=QUICK).fit(["a dog"], np.eye(n_labels)[:1], ["x", "y"][:n_labels])
+    assert set(model.predict_topk(["dog", ""], 3).ids[0].tolist()) == {*range(n_labels), -1}
+
+
+def test_a_fitted_model_keeps_the_settings_it_learned_with(data, tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text('[encoder]\ncheckpoint = "tiny:16"\nmax_tokens = 4\n[training]\nepochs = 1\n')
+    model = lw.PrimeClassifier(settings=str(path)).fit(*data)
+    before = model.predict_topk(data[0], 5)
+    path.unlink()
+    model.set_params(device="cpu")
+    assert same(model.predict_topk(data[0], 5), before)
+    model.save(tmp_path / "model")
+    assert model.add_labels(["another"]) == lw.load(tmp_path / "model").add_labels(["another"]) == [24]
+    loaded = lw.load(tmp_path / "model").set_params(settings={"encoder": {"checkpoint": "tiny", "max_tokens": 1}})
+    assert same(loaded.predict_topk(data[0], 5), before), "other settings are for the next training"
+
+
+def test_patience_without_rows_to_measure_on_is_one_clear_sentence(data):
+    for settings in (changed(training={"patience": 1}), changed(training={"patience": 1, "held_out": 0.001})):
+        with pytest.raises(LabelwoodError, match=r"training\.patience needs rows"):
+            lw.PrimeClassifier(settings=settings).fit(*data)
+
+
+def test_what_is_filtered_is_no_answer_to_learn_even_if_it_is_marked_as_one():
+    known = as_known([[1, 1, 0], [0, 1, 0]], [(0, 1), (1, 2), (1, 2)], n_rows=2, n_labels=3)
+    assert known.truth.to_scipy().toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert known.spared.to_scipy().toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
+    with pytest.raises(LabelwoodError, match="no label in any row"):
+        as_known([[1, 0]], [(0, 0)], n_rows=1, n_labels=2)
 
 
 def hostile_changes(state):
@@ -157,6 +237,8 @@ def hostile_changes(state):
     yield "mixer", replace(state, parts={"encoder": state.parts["encoder"]})
     yield "shape", replace(state, parts={**state.parts, "mixer": replace(mixer, arrays={**mixer.arrays, **other})})
     yield "vast", replace(state, params={"settings": vast})
+    yield "file", replace(state, params={"settings": "settings.toml"})
+    yield "per-row", replace(state, fitted={**state.fitted, "labels_per_row": 10**9})
     yield "unknown", replace(state, params={"settings": {"nothing": 1}})
     yield "words", replace(state, parts={**state.parts, "encoder": replace(state.parts["encoder"], kind="pickle")})
     wide = replace(state.parts["encoder"], fitted={"dim": 10**12, "words": 8192})

@@ -12,9 +12,10 @@ from tests.prime.samples import write_checkpoint
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.prime.embedding import embedded
-from labelwood.prime.encoder import encoder_from_state, load_encoder
+from labelwood.prime.encoder import CheckpointEncoder, encoder_from_state, load_encoder
 from labelwood.prime.settings import EncoderSettings
-from labelwood.prime.tokens import Tokens
+from labelwood.prime.tokenizer import SubwordTokenizer
+from labelwood.prime.tokens import TokenFeeder, Tokens
 
 TEXTS = ["q1 word2", "word3", "q4 word5 word6 label7 q1 q2 q3 q4 q5 q6 q7"]
 
@@ -72,6 +73,45 @@ def test_an_encoder_and_its_state_give_the_same_vectors(checkpoint):
         assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
 
 
+def test_what_was_learned_is_not_rounded_to_what_the_checkpoint_was_kept_in(tmp_path):
+    from transformers import AutoModel
+
+    write_checkpoint(tmp_path)
+    AutoModel.from_pretrained(tmp_path).half().save_pretrained(tmp_path)
+    encoder = load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
+    for weights in encoder.parameters():
+        weights.data += 1e-5 * torch.randn_like(weights)
+    assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
+
+
+def test_texts_are_never_longer_than_asked_for_not_even_by_marks_and_padding(checkpoint):
+    encoder = load_encoder(EncoderSettings(checkpoint=checkpoint, max_tokens=32))
+    for n in (1, 2, 30, 32):
+        tokens = Tokens.of(["q1 " * 60, "q1"], encoder.tokenizer, max_tokens=n)
+        assert tokens.lengths.max() == n
+        assert TokenFeeder((tokens,), "cpu").padded(np.arange(2))[0].shape == (2, n)
+        assert vectors(encoder, ["q1 " * 60], n).isfinite().all()
+
+
+@pytest.mark.parametrize("longer", [{"max_tokens": 33}, {"max_label_tokens": 33}])
+def test_more_tokens_than_there_are_positions_are_one_clear_sentence(checkpoint, longer):
+    with pytest.raises(ParameterError, match="at most 32 tokens"):
+        load_encoder(EncoderSettings(checkpoint=checkpoint, **longer))
+
+
+def test_positions_that_are_counted_from_behind_padding_are_fewer(checkpoint):
+    from transformers import RobertaConfig, RobertaModel
+
+    encoder = load_encoder(EncoderSettings(checkpoint=checkpoint))
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    config = RobertaConfig(vocab_size=184, max_position_embeddings=34, pad_token_id=1, **sizes)
+    other = CheckpointEncoder(RobertaModel(config), SubwordTokenizer(encoder.tokenizer.text, pad_id=1))
+    assert other.most_tokens == 32
+    assert vectors(other, ["q1 " * 60], 32).isfinite().all()
+    with pytest.raises((IndexError, RuntimeError)):
+        vectors(other, ["q1 " * 60], 33)
+
+
 def test_weights_that_are_not_safetensors_are_refused(checkpoint, tmp_path):
     write_checkpoint(tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
@@ -101,9 +141,14 @@ def test_an_encoder_that_is_not_there_is_one_clear_sentence(name, monkeypatch):
 
 
 def hostile(state, **changes):
-    """The state with another configuration, or with another array."""
+    """The state with another configuration, or with another array, or with other bytes in one."""
     config = {**state.fitted["config"], **changes.pop("config", {})}
     arrays = {**state.arrays, **changes.pop("arrays", {})}
+    if "becomes" in changes:
+        before = state.arrays["tokenizer.json"].tobytes().replace(b": ", b":")
+        after = before.replace(arrays["tokenizer.json"].replace(b": ", b":"), changes.pop("becomes"))
+        assert after != before
+        arrays["tokenizer.json"] = np.frombuffer(after, np.uint8)
     return replace(state, fitted={**state.fitted, "config": config, **changes}, arrays=arrays)
 
 
@@ -123,7 +168,16 @@ def hostile(state, **changes):
         {"arrays": {"more": np.zeros(1, np.float32)}},
         {"arrays": {"tokenizer.json": np.frombuffer(b"{}", np.uint8)}},
         {"arrays": {"tokenizer.json": np.zeros(3, np.float32)}},
+        {"arrays": {"tokenizer.json": b'"q1": 5'}, "becomes": b'"q1": 900'},
+        {"arrays": {"tokenizer.json": b'"ids":[2]'}, "becomes": b'"ids":[900]'},
+        {"config": {"_attn_implementation": "somebody/something"}},
+        {"config": {"attn_implementation": "somebody/something"}},
+        {"config": {"inner": {"attn_implementation": "somebody/something"}}},
+        {"config": {"model_type": "gpt2", "n_layer": 10**6}},
+        {"config": {"model_type": "clip", "text_config": {"num_hidden_layers": 10**6}}},
         {"pad_id": "0"},
+        {"pad_id": 184},
+        {"pad_id": -1},
         {"pooling": "max"},
     ],
 )

@@ -8,9 +8,10 @@ import torch
 from tests.prime.samples import write_checkpoint
 
 from labelwood.prime.embedding import Embedder
-from labelwood.prime.encoder import TinyEncoder, encoder_from_state, load_encoder
-from labelwood.prime.packing import PACKED, packs, use_packed_attention
+from labelwood.prime.encoder import CheckpointEncoder, TinyEncoder, encoder_from_state, load_encoder
+from labelwood.prime.packing import PACKED, packed_attention, packs, use_packed_attention
 from labelwood.prime.settings import EncoderSettings
+from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import TokenFeeder, Tokens
 
 TEXTS = ["q1", "word3 word4 q7 word9", "", "q2 word5", "label8 word8 word7 word6 word5 word4 q1"]
@@ -38,6 +39,14 @@ def test_packed_texts_get_the_vectors_and_gradients_of_padded_ones(encoder):
     assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, expected, strict=True))
 
 
+def test_products_are_scaled_as_the_encoder_wants():
+    tokens, bounds = torch.randn(1, 2, 5, 4), torch.tensor([0, 5])
+    for scaling in (None, 0.5, 0.1):
+        found, _ = packed_attention(None, *[tokens] * 3, None, bounds=bounds, longest=5, scaling=scaling)
+        expected = torch.nn.functional.scaled_dot_product_attention(*[tokens] * 3, scale=scaling)
+        assert torch.allclose(found, expected.transpose(1, 2), atol=1e-6)
+
+
 def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():
     encoder = TinyEncoder(dim=4)
     feeder, which = feeder_for(encoder), np.array([1, 4, 0])
@@ -45,18 +54,76 @@ def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():
 
 
 def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):
-    assert packs(encoder, "cpu", None)
-    monkeypatch.setattr(encoder, "packed", lambda *batch: -encoder(*feeder_for(encoder).padded(np.array([0, 1]))))
-    assert not packs(encoder, "cpu", None), "other vectors"
-    monkeypatch.setattr(encoder.model, "set_attn_implementation", None)
-    assert not packs(encoder, "cpu", None), "no way to change its attention"
+    assert packs(encoder, "cpu", None, longest=16)
+    packed = encoder.packed
+    encoder.first_position = 1
+    assert not packs(encoder, "cpu", None, longest=16), "other positions"
+    encoder.first_position = 0
+    monkeypatch.setattr(encoder, "packed", lambda *batch: 1.001 * packed(*batch))
+    assert not packs(encoder, "cpu", None, longest=16), "other vectors"
+    monkeypatch.setattr(encoder.model, "set_attn_implementation", lambda name: None)
+    assert not packs(encoder, "cpu", None, longest=16), "no way to change its attention"
 
 
-def test_an_encoder_that_does_not_pack_keeps_its_own_attention(encoder, monkeypatch):
-    monkeypatch.setattr(encoder, "packed", lambda *batch: torch.randn(2, 8))
+@pytest.mark.parametrize("error", [None, RuntimeError("no such kernel")])
+def test_an_encoder_that_does_not_pack_keeps_its_own_attention(encoder, monkeypatch, error):
+    def packed(*batch):
+        if error:
+            raise error
+        return torch.randn(4, 8)
+
+    monkeypatch.setattr(encoder, "packed", packed)
     before = encoder.model.config._attn_implementation
-    assert not packs(encoder, "cpu", None)
-    assert encoder.model.config._attn_implementation == before
+    assert not packs(encoder, "cpu", None, longest=16)
+    assert encoder.model.config._attn_implementation == before != PACKED
+    assert not encoder.training
+
+
+SIZES = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 80,
+}
+DISTILLED = {"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "max_position_embeddings": 80}
+
+
+@pytest.mark.parametrize(
+    ("family", "how", "longest", "verdict"),
+    [
+        ("Bert", {}, 80, True),
+        ("Bert", {"attn_implementation": "eager"}, 80, True),
+        ("DistilBert", {}, 80, True),
+        ("Electra", {"embedding_size": 16}, 80, True),
+        ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 8, True),
+        # Tokens see a window of the text, which is more than a short text has.
+        ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 64, False),
+        ("Roberta", {"pad_token_id": 1}, 78, True),  # positions begin behind that of padding
+        ("XLMRoberta", {"pad_token_id": 1}, 78, True),
+        ("MPNet", {"pad_token_id": 1}, 64, False),  # attention of its own, which would see all texts as one
+        ("DebertaV2", {}, 64, False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # DeBERTa's own code
+def test_only_encoders_that_give_the_same_vectors_are_said_to_pack(encoder, family, how, longest, verdict):
+    import transformers
+
+    torch.manual_seed(0)
+    sizes = {**(DISTILLED if family == "DistilBert" else SIZES), "pad_token_id": 0, **how}
+    special = {} if family == "DistilBert" else {"bos_token_id": 2, "eos_token_id": 3}
+    config = getattr(transformers, f"{family}Config")(vocab_size=encoder.tokenizer.n_tokens, **special, **sizes)
+    model = getattr(transformers, f"{family}Model")(config)
+    for weights in model.parameters():
+        weights.data += 0.05 * torch.randn_like(weights)
+    other = CheckpointEncoder(model, SubwordTokenizer(encoder.tokenizer.text, sizes["pad_token_id"]), encoder.pooling)
+    feeder, which = feeder_for(other), np.arange(len(TEXTS))
+    with torch.no_grad():
+        before = other(*feeder.padded(which))
+        assert packs(other, "cpu", None, longest=longest) == verdict
+        if verdict:
+            assert torch.allclose(other.packed(*feeder.packed(which)), before, atol=1e-5)
+        assert torch.allclose(other(*feeder.padded(which)), before, atol=1e-5), "padded texts get what they got"
 
 
 def test_a_saved_encoder_does_not_ask_for_packed_attention(encoder):

@@ -74,7 +74,7 @@ def test_batches_are_as_wide_as_their_longest_text_needs_in_eights():
     feeder = TokenFeeder((tokens,), "cpu")
     for which in ([0, 2], [1], [3, 1, 0], [2, 2]):
         ids, real = feeder.padded(np.array(which))
-        assert ids.shape[1] == -(-tokens.lengths[which].max() // 8) * 8
+        assert ids.shape[1] == min(-(-tokens.lengths[which].max() // 8) * 8, tokens.lengths.max())
         for row, mask, text in zip(ids.numpy(), real.numpy(), which, strict=True):
             expected = tokens.ids[tokens.offsets[text] : tokens.offsets[text + 1]]
             assert np.array_equal(row[mask], expected)

@@ -118,6 +118,29 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         make(settings, checkpoints=tmp_path / "c")
 
 
+def damages(state):
+    """Checkpoints that contradict themselves, by what is wrong with them."""
+    arrays, facts = state.arrays, state.fitted
+    yield "part", replace(state, parts={name: part for name, part in state.parts.items() if name != "network"})
+    yield "course", replace(state, fitted={**facts, "course": {"epochs": 1}})
+    yield "facts", replace(state, fitted={name: fact for name, fact in facts.items() if name != "history"})
+    yield "bank", replace(state, arrays={**arrays, "bank": arrays["bank"][:-1]})
+    yield "members", replace(state, arrays={**arrays, "members": arrays["members"] + 1})
+    yield "starts", replace(state, arrays={**arrays, "starts": arrays["starts"][:-1]})
+    yield "hard", replace(state, arrays={**arrays, "hard": arrays["hard"] + np.int32(10**6)})
+    yield "random", replace(state, arrays={**arrays, "random-0": arrays["random-0"][:9]})
+
+
+def test_a_checkpoint_that_contradicts_itself_is_one_clear_sentence(tmp_path):
+    settings = changed(training={"checkpoint_every": 1, "epochs": 1}, batches={"hard_negatives": 1})
+    make(settings, checkpoints=tmp_path / "c").train()
+    for name, state in damages(store.read(tmp_path / "c")):
+        store.write(tmp_path / name, state)
+        with pytest.raises(ModelError) as e:
+            make(settings, checkpoints=tmp_path / name)
+        assert "\n" not in str(e.value), name
+
+
 def gradients(settings):
     trainer = make(settings)
     batch = trainer.sampler.batch(trainer.order.of_epoch(0)[:32], epoch=0, step=0)

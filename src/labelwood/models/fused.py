@@ -16,7 +16,6 @@ from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fit
 from labelwood.fusion import Fusion
 from labelwood.inputs import as_labels, check_k
 from labelwood.labels import inverse_propensities, label_frequencies
-from labelwood.metrics import apply_filter
 from labelwood.metrics.filters import checked_pairs
 from labelwood.models import JOINED, OF_TEXTS, from_state
 from labelwood.models.text import TextClassifier
@@ -41,7 +40,7 @@ class FusedClassifier(Params):
         candidates: How many answers each member is asked for.
         propensity_family: See `labelwood.labels.inverse_propensities`.
         seed: Which rows are held out depends on it.
-        n_threads: How many threads the members use; what they say themselves if not given.
+        n_threads: How many threads the members use, to learn and to answer; what they say themselves if not given.
 
     Fitted attributes: `members_`, `fusion_` (with `gains_`, what it gained on held-out rows), `n_labels_` and
     `labels_per_row_`.
@@ -99,7 +98,7 @@ class FusedClassifier(Params):
         given = {"label_texts": label_texts, "filters": _of_rows(pairs, ~judged)}
         members = [self._learned(member, part, seen, given, "-part") for member in self.members]
         barred, width = _of_rows(pairs, judged), min(self.candidates, truth.shape[1])
-        answers = [apply_filter(self._answers(member, rest, width, {}), barred) for member in members]
+        answers = [self._answers(member, rest, width, barred) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
         fusion = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
         if self.refit:
@@ -119,38 +118,47 @@ class FusedClassifier(Params):
 
     def _learned(self, member: Any, texts: Any, Y: Any, given: dict[str, Any], suffix: str = "") -> Any:
         """A copy, fitted with what it takes of `given`. Its checkpoints are not those of another training."""
-        copy = type(member)(**member.get_params(deep=False))
+        copy = _copied(member, suffix)
         if self.n_threads is not None:
             copy.set_params(n_threads=self.n_threads)
-        if suffix and getattr(copy, "checkpoints", None) is not None:
-            copy.set_params(checkpoints=f"{copy.checkpoints}{suffix}")
-        wanted = {name: given[name] for name in inspect.signature(copy.fit).parameters if name in given}
-        if "label_texts" in wanted and given["label_texts"] is None:
+        wanted = {name: p for name, p in inspect.signature(copy.fit).parameters.items() if name in given}
+        if any(p.default is p.empty and given[name] is None for name, p in wanted.items()):
             raise LabelwoodError(f"{type(copy).__name__} learns from texts of labels: give label_texts")
-        return copy.fit(texts, Y, **wanted)
+        return copy.fit(texts, Y, **{name: given[name] for name in wanted})
 
-    def _answers(self, member: Any, texts: Any, k: int, limits: dict[str, Any]) -> TopK:
-        given = {name: ids for name, ids in limits.items() if ids is not None}
+    def _answers(self, member: Any, texts: Any, k: int, filters: Any, **chosen: list[int]) -> TopK:
+        """A member's answers, of which `chosen` ones alone are included or excluded, by their ids."""
+        given: dict[str, Any] = chosen
         if isinstance(member, TextClassifier):  # knows labels by their names
-            given = {name: [member.labels_[int(i)] for i in ids] for name, ids in given.items()}
-        top: TopK = member.predict_topk(texts, k, **given)
+            given = {name: [member.labels_[int(i)] for i in ids] for name, ids in chosen.items()}
+        if self.n_threads is not None:
+            _use_threads(member, self.n_threads)
+        top: TopK = member.predict_topk(texts, k, filters=filters, **given)
         return top
 
     def predict_topk(
-        self, texts: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        filters: Any = None,
     ) -> TopK:
         """The `k` best labels of each text, best first, of those that any member has among its best.
 
         With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`.
+        than `min_score`, nor pairs (row, label) in `filters`.
         """
         self.check_fitted()
         k = check_k(k)
-        limits = Limits.of(self.n_labels_, include, exclude, min_score)
+        named = {"include": include, "exclude": exclude}
+        chosen = {name: list(ids) for name, ids in named.items() if ids is not None}
+        limits = Limits.of(self.n_labels_, **chosen, min_score=min_score)
         width = min(max(k, self.candidates), self.n_labels_)
-        chosen = {"include": include, "exclude": exclude}
         rows = strings(texts, "texts")
-        answers = [self._answers(member, rows, width, chosen) for member in self.members_]
+        answers = [self._answers(member, rows, width, filters, **chosen) for member in self.members_]
         top = self.fusion_.combine(answers, min(k, self.n_labels_))
         low = top.scores < limits.min_score
         return padded(TopK(np.where(low, -1, top.ids), np.where(low, np.float32(-np.inf), top.scores)), k)
@@ -198,8 +206,10 @@ class FusedClassifier(Params):
     def from_state(cls, state: State) -> Self:
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
         names = [f"member-{number}" for number in range(min(state.count("n_members"), len(state.parts)))]
-        if {*names, "fusion"} != state.parts.keys() or any(
-            state.parts[name].kind not in OF_TEXTS | JOINED for name in names
+        if (
+            "members" in state.params
+            or {*names, "fusion"} != state.parts.keys()
+            or any(state.parts[name].kind not in OF_TEXTS | JOINED for name in names)
         ):
             raise ModelError("the model lacks its fusion or some of its members: save it again")
         check_params(cls, {**state.params, "members": []})
@@ -207,6 +217,8 @@ class FusedClassifier(Params):
         model = cls(members=members, **state.params)
         model.members_, model.fusion_ = members, Fusion.from_state(state.parts["fusion"])
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
+        if model.labels_per_row_ > model.n_labels_:
+            raise ModelError("the model's rows have more labels than there are: save it again")
         if model.fusion_.n_models_ != len(members) or model.fusion_.n_labels_ < model.n_labels_:
             raise ModelError("the model's fusion is of other members or labels than it has: save it again")
         if {_model_of(member).n_labels_ for member in members} != {model.n_labels_}:
@@ -218,6 +230,26 @@ def _of_rows(pairs: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.i
     """The pairs of some rows, which are then counted anew."""
     some = pairs[which[pairs[:, 0]]]
     return np.column_stack([(np.cumsum(which) - 1)[some[:, 0]], some[:, 1]])
+
+
+def _copied(member: Any, suffix: str) -> Any:
+    """A copy that is not fitted; `suffix` is added to the folders of checkpoints, its own and those of its parts."""
+    params = member.get_params(deep=False)
+    for name, value in params.items():
+        if name == "checkpoints" and value is not None:
+            params[name] = f"{value}{suffix}"
+        elif isinstance(value, Params):
+            params[name] = _copied(value, suffix)
+        elif name == "members":
+            params[name] = [_copied(inner, suffix) for inner in value]
+    return type(member)(**params)
+
+
+def _use_threads(member: Any, n_threads: int) -> None:
+    words = getattr(member, "vectorizer_", None)
+    for part in (member, getattr(member, "model_", None), *getattr(words, "parts_", [words])):
+        if part is not None:
+            part.n_threads = n_threads
 
 
 def _model_of(member: Any) -> Any:

@@ -65,7 +65,7 @@ class _OfTorch:
     """The encoder itself."""
 
     def __init__(self, encoder: Any, device: str | None, n_threads: int | None) -> None:
-        from labelwood.aggregated.multi_instance.training import find_device
+        from labelwood.torch_devices import find_device
 
         self.device = find_device(device)
         self.n_threads = thread_count(n_threads)
@@ -74,9 +74,9 @@ class _OfTorch:
     def __call__(self, texts: Any, tokenizer: Any, max_tokens: int) -> Floats:
         import torch
 
-        from labelwood.aggregated.multi_instance.training import threads
         from labelwood.prime.embedding import embedded
         from labelwood.prime.tokens import Tokens
+        from labelwood.torch_devices import threads
 
         with threads(self.n_threads), torch.inference_mode():
             if 0 < len(texts) <= _FEW:
@@ -142,9 +142,9 @@ class _OfOnnx:
 
     def _check(self, encoder: Any, backend: str) -> None:
         """A graph that gives other vectors than the encoder is not answered with."""
-        expected = _OfTorch(encoder, "cpu", 1)
+        expected, max_tokens = _OfTorch(encoder, "cpu", 1), min(32, encoder.most_tokens or 32)
         for text in _SAMPLES:
-            a, b = (of([text], encoder.tokenizer, 32)[0] for of in (expected, self))
+            a, b = (of([text], encoder.tokenizer, max_tokens)[0] for of in (expected, self))
             cosine = float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
             if not cosine >= _LEAST_COSINES[backend]:
                 raise LabelwoodError(

@@ -59,6 +59,15 @@ def resume(trainer: Trainer) -> None:
             f"{trainer.checkpoints} is not a checkpoint of these texts, labels and settings: "
             "remove it or give another folder"
         )
+    try:
+        _restore(trainer, state)
+    except ModelError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError) as e:
+        raise ModelError(f"{trainer.checkpoints} is damaged ({e!r}): remove it to begin anew") from None
+
+
+def _restore(trainer: Trainer, state: State) -> None:
     load_weights(trainer.network, state.parts["network"].arrays, verify=True)
     trainer.best_weights = {n: torch.from_numpy(np.array(a)) for n, a in state.parts["best"].arrays.items()}
     trainer.optimiser.restore(state.parts["optimiser"].arrays)
@@ -69,9 +78,25 @@ def resume(trainer: Trainer) -> None:
     trainer.order.members = np.array(state.array("members", np.int64, 1))
     trainer.order.starts = np.array(state.array("starts", np.int64, 1))
     trainer.sampler.hard = HardNegatives(np.array(state.array("hard", np.int32, 2)))
+    if not _fit_together(trainer):
+        raise ValueError("tables of other data")
     n_random = len(random_state(trainer.device))
     randomness = [torch.from_numpy(np.array(state.array(f"random-{i}", np.uint8, 1))) for i in range(n_random)]
     set_random_state(randomness, trainer.device)
+
+
+def _fit_together(trainer: Trainer) -> bool:
+    """Whether the tables are of these queries and labels, so that none of their numbers leads astray."""
+    n, order, hard = len(trainer.pairs.queries), trainer.order, trainer.sampler.hard.labels
+    return bool(
+        trainer.bank.shape == (n, trainer.network.encoder.dim)
+        and np.array_equal(np.sort(order.members), np.arange(n))
+        and len(order.starts) > 1
+        and (order.starts[0], order.starts[-1]) == (0, n)
+        and (np.diff(order.starts) > 0).all()
+        and len(hard) == n
+        and (hard.size == 0 or 0 <= hard.min() <= hard.max() < len(trainer.pairs.labels))
+    )
 
 
 def _part(tensors: Any) -> State:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from labelwood.base import Limits, Params, Threads, TopK, padded
-from labelwood.errors import LabelwoodError, not_fitted
-from labelwood.inputs import Floats, Sparse, check_k, from_scipy, thread_count
+from labelwood.errors import ParameterError, not_fitted
+from labelwood.inputs import Floats, check_k, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
 from labelwood.prime.index import PrototypeIndex
-from labelwood.prime.inputs import as_texts, as_truth, with_pairs
-from labelwood.prime.settings import PrimeSettings, as_settings
+from labelwood.prime.inputs import Known, as_known, as_texts
+from labelwood.prime.settings import PrimeSettings, as_settings, check_deep
 from labelwood.progress import shown
 from labelwood.settings import check_params
 
@@ -46,8 +45,8 @@ class PrimeClassifier(Params):
         n_threads: Threads to use on a CPU; all cores if not given.
 
     Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
-    queries a second and held-out P@1 of each epoch), `network_`, and `classifiers_` (labels × dim, of unit length; None
-    without them).
+    queries a second and held-out P@1 of each epoch), `network_`, `settings_` (what it learned with, whatever has become
+    of the file they came from), and `classifiers_` (labels × dim, of unit length; None without them).
 
     Example:
         >>> quick = {
@@ -71,6 +70,7 @@ class PrimeClassifier(Params):
     prototypes_: Floats
     classifiers_: Floats | None
     network_: DualEncoder
+    settings_: PrimeSettings
     free_vectors_: Floats  # the bank; empty without one
     centres_: Floats  # of the clusters of labels that share a free vector
     _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
@@ -104,8 +104,7 @@ class PrimeClassifier(Params):
         check_params(type(self), self.get_params(deep=False))
         settings = as_settings(self.settings)
         rows, labels = as_texts(texts, "texts"), as_texts(label_texts, "label_texts")
-        truth = as_truth(Y, len(rows), len(labels))
-        spared = with_pairs(truth, filters)
+        known = as_known(Y, filters, len(rows), len(labels))
         check_deep(settings)
         from labelwood.prime.processes import Processes
 
@@ -119,7 +118,7 @@ class PrimeClassifier(Params):
             torch.manual_seed(settings.training.seed)
             encoder = load_encoder(settings.encoder)
             with processes.main_first(self.cache is not None):
-                pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, (truth, spared))
+                pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, known)
             trainer = Trainer(
                 encoder,
                 pairs,
@@ -133,10 +132,10 @@ class PrimeClassifier(Params):
             with shown(trainer, "training", enabled=self.verbose and processes.is_main):
                 trainer.train()
             self._keep(trainer)
-        self.labels_per_row_ = max(1, round(len(truth.indices) / len(rows)))
+        self.labels_per_row_ = max(1, round(len(known.truth.indices) / len(rows)))
         self._writes = processes.is_main
         if settings.classifiers.enabled:
-            self.fit_classifiers(rows, truth.to_scipy(), filters=filters)
+            self.fit_classifiers(rows, known.truth.to_scipy(), filters=filters)
         return self
 
     def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
@@ -152,41 +151,44 @@ class PrimeClassifier(Params):
             (2, 64)
         """
         self.check_fitted()
-        settings, rows = as_settings(self.settings), as_texts(texts, "texts")
-        truth = as_truth(Y, len(rows), self.n_labels_)
-        useful = np.flatnonzero(np.diff(truth.indptr))
-        known = [from_scipy(matrix.to_scipy()[useful]) for matrix in (truth, with_pairs(truth, filters))]
+        rows = as_texts(texts, "texts")
+        settings = self.settings_.model_copy(update={"classifiers": as_settings(self.settings).classifiers})
+        known = as_known(Y, filters, len(rows), self.n_labels_)
+        useful = np.flatnonzero(np.diff(known.truth.indptr))
+        truth, spared = known.of_rows(useful)
         with self._computing(settings) as device:
             from labelwood.prime.encoder import unit
             from labelwood.prime.extreme import ClassifierTrainer
 
             queries = unit(self._vectors(rows.take(useful), device, "texts"))
             trainer = ClassifierTrainer(
-                queries, self.prototypes_, known[0], settings, spared=known[1], n_threads=self.n_threads
+                queries, self.prototypes_, truth, settings, spared=spared, n_threads=self.n_threads
             )
-            with shown(trainer, "training classifiers", enabled=self.verbose):
+            with shown(trainer, "training classifiers", enabled=self.verbose and self._writes):
                 self.classifiers_ = trainer.train()
-        self._index = None
+        self.settings_, self._index = settings, None
         return self
 
     def _pairs(
-        self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: tuple[Sparse, Sparse]
+        self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: Known
     ) -> tuple[Pairs, Pairs | None]:
-        """Rows to learn from, which have a label each, and rows to measure on; `known`: what is true, and spared."""
+        """Rows to learn from, which have a label each, and rows to measure on."""
         from labelwood.prime.tokens import Tokens
         from labelwood.prime.trainer import Pairs
 
         e, t = settings.encoder, settings.training
-        useful = np.flatnonzero(np.diff(known[0].indptr))
+        useful = np.flatnonzero(np.diff(known.truth.indptr))
         if t.held_out:
             useful = np.random.default_rng([t.seed, _SPLIT]).permutation(useful)
         n_held_out = min(round(t.held_out * len(useful)), len(useful) - 1)
+        if t.patience is not None and not n_held_out:
+            raise ParameterError("training.patience needs rows to measure on: raise training.held_out or leave it out")
         label_tokens = Tokens.of(labels, tokenizer, max_tokens=e.max_label_tokens or e.max_tokens, cache=self.cache)
 
         def chosen(which: Any) -> Pairs:
             which = np.sort(which)
             tokens = Tokens.of(rows.take(which), tokenizer, max_tokens=e.max_tokens, cache=self.cache)
-            return Pairs(tokens, label_tokens, *(from_scipy(matrix.to_scipy()[which]) for matrix in known))
+            return Pairs(tokens, label_tokens, *known.of_rows(which))
 
         return chosen(useful[n_held_out:]), chosen(useful[:n_held_out]) if n_held_out else None
 
@@ -205,7 +207,7 @@ class PrimeClassifier(Params):
             self.free_vectors_ = bank.cpu().numpy().copy()
             self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
         network.free = network.centroids = None
-        self.network_, self.history_ = network, trainer.history
+        self.network_, self.history_, self.settings_ = network, trainer.history, trainer.settings
         self.n_labels_, self.classifiers_ = len(self.prototypes_), None
         self._index = None
 
@@ -216,12 +218,11 @@ class PrimeClassifier(Params):
 
     def _query_encoder(self) -> QueryEncoder:
         """Made when it is first needed, and again when a parameter has changed."""
-        made_for = (self.network_, self.settings, self.device, self.backend, self.n_threads)
+        made_for = (self.network_, self.device, self.backend, self.n_threads)
         if self._queries is None or self._queries[0] != made_for:
-            settings = as_settings(self.settings)
-            check_deep(settings)
+            settings = self.settings_
             # The tiny encoder's work is done before threads have met.
-            n_threads = 1 if self.n_threads is None and _is_tiny(settings) else self.n_threads
+            n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else self.n_threads
             encoder = QueryEncoder(
                 self.network_.encoder,
                 max_tokens=settings.encoder.max_tokens,
@@ -286,18 +287,19 @@ class PrimeClassifier(Params):
 
         The text's vector stands in for the centroid, and the free vector is that of the nearest cluster of labels.
         """
-        from labelwood.prime.encoder import unit
-
-        settings = as_settings(self.settings)
-        with self._computing(settings) as device:
+        self.check_fitted()
+        with self._computing(self.settings_) as device:
             import torch
+
+            from labelwood.prime.encoder import unit
 
             texts = self._vectors(label_texts, device, "label_texts")
             h, free = unit(texts), None
             if len(self.centres_):
                 nearest = PrototypeIndex(self.centres_).topk(h.cpu().numpy(), 1).ids[:, 0]
                 free = torch.from_numpy(self.free_vectors_[nearest]).to(device)
-            has_centroids = settings.prototypes.centroids and settings.prototypes.kind == "network"
+            p = self.settings_.prototypes
+            has_centroids = p.centroids and p.kind == "network"
             with torch.no_grad():
                 new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
         first = self.n_labels_
@@ -311,8 +313,7 @@ class PrimeClassifier(Params):
         from labelwood.prime.embedding import embedded
         from labelwood.prime.tokens import Tokens
 
-        self.check_fitted()
-        e, encoder = as_settings(self.settings).encoder, self.network_.to(device).encoder
+        e, encoder = self.settings_.encoder, self.network_.to(device).encoder
         max_tokens = (e.max_label_tokens if name == "label_texts" else None) or e.max_tokens
         return embedded(
             encoder, Tokens.of(as_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
@@ -324,11 +325,11 @@ class PrimeClassifier(Params):
         check_deep(settings)
         import torch
 
-        from labelwood.aggregated.multi_instance.training import find_device, threads
+        from labelwood.torch_devices import find_device, threads
 
         device = find_device(self.device)
         # The tiny encoder's work is done before threads have met.
-        n_threads = 1 if self.n_threads is None and _is_tiny(settings) else thread_count(self.n_threads)
+        n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else thread_count(self.n_threads)
         with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield device
 
@@ -361,7 +362,7 @@ class PrimeClassifier(Params):
             arrays["classifiers"] = self.classifiers_
         return State(
             kind=self.kind,
-            params={"settings": as_settings(self.settings).model_dump(mode="json")},
+            params={"settings": self.settings_.model_dump(mode="json")},
             fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "history": self.history_},
             arrays=arrays,
             parts=parts,
@@ -372,9 +373,10 @@ class PrimeClassifier(Params):
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
         from labelwood.prime.saving import network_from, settings_of, tables_from
 
-        model = cls(settings=settings_of(state))
-        check_deep(model.settings)
-        model.network_ = network_from(state, model.settings)
+        settings = settings_of(state)
+        check_deep(settings)
+        model = cls(settings=settings)
+        model.settings_, model.network_ = settings, network_from(state, settings)
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         history = state.fitted.get("history")
         model.history_ = history if isinstance(history, list) else []
@@ -383,18 +385,3 @@ class PrimeClassifier(Params):
             setattr(model, f"{name}_", table)
         model._index = None
         return model
-
-
-def check_deep(settings: PrimeSettings) -> None:
-    """Raises `LabelwoodError` if a package that the encoder needs is not installed.
-
-    Example:
-        >>> check_deep(PrimeSettings())
-    """
-    for package in ("torch",) if _is_tiny(settings) else ("torch", "transformers"):
-        if find_spec(package) is None:
-            raise LabelwoodError(f"encoders need {package}, which is not installed: pip install 'labelwood[deep]'")
-
-
-def _is_tiny(settings: PrimeSettings) -> bool:
-    return settings.encoder.checkpoint.partition(":")[0] == "tiny"

@@ -47,7 +47,7 @@ class Embedder:
         self.device = torch.device(device)
         self.half = half
         self.feeder = TokenFeeder(tables, self.device)
-        self.packs = pack and can_pack(encoder, self.device, half)
+        self.packs = pack and can_pack(encoder, self.device, half, longest=self.feeder.longest)
         encode = encoder.packed if self.packs else encoder
         self._learning = torch.compile(encode, dynamic=True) if compiled else encode
         self._asked = encode

@@ -22,6 +22,7 @@ from labelwood.store.state import State
 _TINY_WORDS = 8192
 _TINY_DIM = 64
 _LARGEST = 10_000_000  # any size in the configuration of an encoder that anybody has
+_REPEATED = ("layer", "blocks", "experts", "groups", "stages", "depth")  # names of counts of parts that have weights
 _HARMLESS_MODULES = {"Transformer", "Pooling", "Normalize"}  # of a sentence-transformers folder
 
 
@@ -37,6 +38,7 @@ class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
 
     dim: int
     tokenizer: Tokenizer
+    most_tokens: int | None = None  # that a text can have; None where there is no limit
 
     @abstractmethod
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
@@ -93,14 +95,15 @@ class CheckpointEncoder(Encoder):
         super().__init__()
         if getattr(model, "pooler", None) is not None:
             model.pooler = None  # made for another task, and learned by none of ours
-        self.model = model
+        self.model = model.float()  # whatever its checkpoint was kept in: what is learned must not be rounded to that
         self.tokenizer: SubwordTokenizer = tokenizer
         self.pooling = pooling
         self.dim = int(model.config.hidden_size)
-        if tokenizer.n_tokens > model.config.vocab_size:
+        self.first_position, self.most_tokens = _positions(model)
+        if not 0 <= tokenizer.pad_id <= tokenizer.highest_id < model.config.vocab_size:
             raise LabelwoodError(
-                f"the tokenizer has {tokenizer.n_tokens} tokens and the encoder {model.config.vocab_size}: "
-                "give a checkpoint whose files belong together"
+                f"the tokenizer's tokens go to {tokenizer.highest_id} with {tokenizer.pad_id} for padding, and the "
+                f"encoder has {model.config.vocab_size}: give a checkpoint whose files belong together"
             )
         self.eval()  # as its model is: dropout is for training
 
@@ -112,7 +115,11 @@ class CheckpointEncoder(Encoder):
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
         """u of texts that are end to end; needs packed attention."""
         hidden = self.model(
-            input_ids=ids[None], position_ids=positions[None], attention_mask=None, bounds=bounds, longest=longest
+            input_ids=ids[None],
+            position_ids=self.first_position + positions[None],
+            attention_mask=None,
+            bounds=bounds,
+            longest=longest,
         ).last_hidden_state[0]
         return packed_mean(hidden, owners, bounds) if self.pooling == "mean" else hidden[bounds[:-1]]
 
@@ -167,8 +174,8 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         >>> load_encoder(EncoderSettings(checkpoint="tiny:32")).dim
         32
     """
-    name, _, dim = settings.checkpoint.partition(":")
-    if name == "tiny":
+    if settings.is_tiny:
+        dim = settings.checkpoint.partition(":")[2]
         if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
             raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
         return TinyEncoder(int(dim or _TINY_DIM))
@@ -177,7 +184,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     place = _transformer_in(settings.checkpoint)
     try:
         with _quiet():
-            model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True).float()
+            model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True)
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
     except (OSError, ValueError, ImportError) as e:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
@@ -188,7 +195,23 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
     words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
-    return CheckpointEncoder(model, words, settings.pooling)
+    encoder = CheckpointEncoder(model, words, settings.pooling)
+    check_tokens(encoder, settings)
+    return encoder
+
+
+def check_tokens(encoder: Encoder, settings: EncoderSettings) -> None:
+    """Raises `ParameterError` if texts may have more tokens than the encoder has positions.
+
+    Example:
+        >>> check_tokens(TinyEncoder(), EncoderSettings(max_tokens=100_000))
+    """
+    asked = max(settings.max_tokens, settings.max_label_tokens or 0)
+    if encoder.most_tokens is not None and asked > encoder.most_tokens:
+        raise ParameterError(
+            f"encoder.max_tokens or max_label_tokens is {asked}, and this encoder reads texts of at most "
+            f"{encoder.most_tokens} tokens: give a smaller number"
+        )
 
 
 def encoder_from_state(state: State) -> Encoder:
@@ -264,6 +287,15 @@ def _transformer_in(checkpoint: str) -> str:
     return str(Path(checkpoint) / inner)
 
 
+def _positions(model: Any) -> tuple[int, int | None]:
+    """The first position, and how many tokens a text can have: as many as wanted where positions have no vectors."""
+    embeddings = getattr(model, "embeddings", None)
+    padding = getattr(embeddings, "padding_idx", None)
+    first = 0 if padding is None else int(padding) + 1  # RoBERTa and its kin begin to count behind that of padding
+    table = getattr(embeddings, "position_embeddings", None)
+    return first, int(table.num_embeddings) - first if isinstance(table, nn.Embedding) else None
+
+
 def _checkpoint_from(state: State) -> Encoder:
     from transformers import AutoModel
 
@@ -295,16 +327,27 @@ def _config_from(state: State) -> Any:
     config = state.fitted.get("config")
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise ModelError("the encoder's configuration is missing: save the model again")
-    for name, value in config.items():
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        if is_number and value > (len(state.arrays) if "layers" in name else _LARGEST):
-            raise ModelError(
-                f"the encoder's {name} is {value}, which its weights do not bear out: save the model again"
-            )
-    if config.get("auto_map") or config.get("quantization_config"):
-        raise ModelError("the encoder's configuration asks for code of its own: load only models with known encoders")
+    _check_config(config, len(state.arrays))
     try:
         return AutoConfig.for_model(**config)
     except Exception as e:  # an unknown kind of model, or a value that its configuration refuses
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise ModelError(f"the encoder's configuration cannot be used ({reason}): save the model again") from None
+
+
+def _check_config(config: Mapping[str, Any], n_arrays: int) -> None:
+    """Refuses what could run code, and sizes that take long to find out to be wrong."""
+    for name, value in config.items():
+        # The name of an implementation can be that of a package on the hub, which would be fetched and run.
+        if value and (name in ("auto_map", "quantization_config") or "implementation" in name):
+            raise ModelError(
+                f"the encoder's configuration asks for code of its own ({name}): load only models with known encoders"
+            )
+        if isinstance(value, dict):
+            _check_config(value, n_arrays)
+        most = n_arrays if any(word in name for word in _REPEATED) else _LARGEST
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, int) and not isinstance(number, bool) and number > most:
+                raise ModelError(
+                    f"the encoder's {name} is {number}, which its weights do not bear out: save the model again"
+                )

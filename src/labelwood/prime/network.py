@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from labelwood.errors import ParameterError
 from labelwood.inputs import Floats, Sparse
 from labelwood.prime.encoder import Encoder, unit
 from labelwood.prime.prototypes import (
@@ -46,6 +47,8 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
         self.centroids = centroids
         self.mixer = None
         if settings.kind == "network":
+            if encoder.dim % settings.heads:
+                raise ParameterError(f"prototypes.heads is {settings.heads} but should divide {encoder.dim}")
             self.mixer = LabelPrototypeNetwork(
                 encoder.dim, heads=settings.heads, feedforward=settings.feedforward, dropout=settings.dropout
             )

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PACKED = "labelwood_packed"
-_ALIKE = 0.999  # cosine of the vectors that both ways give; half precision rounds by less
+_EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
+_ALIKE = 0.999  # their cosine in half precision, which rounds by less
 
 
 def packed_attention(
@@ -20,7 +23,8 @@ def packed_attention(
 ) -> tuple[Any, None]:
     """Attention of 1 × heads × tokens × size, within each text, which ends where `bounds` says the next one begins.
 
-    Without bounds the texts are padded, and this is the library's own attention.
+    Without bounds the texts are padded, and this is the library's own attention. On a GPU it is one kernel, without
+    dropout and for texts of at most `longest` tokens; with 0 texts are taken one by one there too.
 
     Example:
         >>> tokens = torch.randn(1, 2, 5, 4)
@@ -36,74 +40,102 @@ def packed_attention(
 
         padded: tuple[Any, None] = sdpa_attention_forward(module, query, key, value, mask, **others)
         return padded
-    if query.is_cuda:
+    scaling = others.get("scaling")
+    is_usual = scaling is None or scaling == query.shape[-1] ** -0.5
+    scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
+    if query.is_cuda and longest:
         from torch.nn.attention.varlen import varlen_attn
 
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        return varlen_attn(*flat, bounds, bounds, longest, longest)[None], None
+        return varlen_attn(*flat, bounds, bounds, longest, longest, **scale)[None], None
     sizes = bounds.diff().tolist()
     texts = zip(*(tensor.split(sizes, dim=2) for tensor in (query, key, value)), strict=True)
-    found = [nn.functional.scaled_dot_product_attention(*text) for text in texts]
+    found = [nn.functional.scaled_dot_product_attention(*text, **scale) for text in texts]
     return torch.cat(found, dim=2).transpose(1, 2), None
 
 
-def can_pack(encoder: Any, device: Any, half: Any) -> bool:
+def can_pack(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     """Whether the encoder gives the same vectors to texts that are packed: tried, because encoders differ.
 
     Only on a GPU in half precision, where attention over packed texts is fast. An encoder that can is left so.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
-        >>> can_pack(TinyEncoder(dim=4), torch.device("cpu"), None)
+        >>> can_pack(TinyEncoder(dim=4), torch.device("cpu"), None, longest=32)
         False
     """
     if torch.device(device).type != "cuda" or half is None or not hasattr(encoder, "model"):
         return False
-    return packs(encoder, device, half)
+    return packs(encoder, device, half, longest=longest)
 
 
-def packs(encoder: Any, device: Any, half: Any) -> bool:
-    """Whether packing does not change what the encoder gives; leaves it with its own attention where it does.
+def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
+    """Whether packing does not change what the encoder gives to texts of up to `longest` tokens.
+
+    An encoder that packing would change is left with its own attention.
 
     Example:
-        >>> packs(torch.nn.Linear(1, 1), "cpu", None)
-        False
+        >>> from transformers import BertConfig, BertModel
+        >>> from labelwood.prime.encoder import CheckpointEncoder, SubwordTokenizer
+        >>> from tokenizers import Tokenizer, models
+        >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+        >>> words = SubwordTokenizer(Tokenizer(models.WordLevel({"?": 0, "dog": 1}, unk_token="?")).to_str(), pad_id=0)
+        >>> packs(CheckpointEncoder(BertModel(BertConfig(vocab_size=2, **sizes)), words), "cpu", None, longest=8)
+        True
+    """
+    was_training, before = encoder.training, encoder.model.config._attn_implementation
+    try:
+        use_packed_attention(encoder.model)
+        alike = _are_alike(encoder.eval(), device, half, longest)
+    except (AttributeError, ImportError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        alike = False
+    finally:
+        encoder.train(was_training)
+    if not alike and encoder.model.config._attn_implementation != before:
+        encoder.model.set_attn_implementation(before)
+    return alike
+
+
+def _are_alike(encoder: Any, device: Any, half: Any, longest: int) -> bool:
+    """Whether texts of one token, of as many as there can be, and between get the same vectors packed and padded.
+
+    First without rounding, where any other position or any token seen of another text shows; then as it is to be used.
     """
     from labelwood.prime.tokens import TokenFeeder, Tokens
 
-    was_training = encoder.training
-    try:
-        before = use_packed_attention(encoder.model)
-        tokens = Tokens.of(["one text", "another, which is longer than that"], encoder.tokenizer, max_tokens=16)
-        feeder = TokenFeeder((tokens,), device)
-        which = tokens.everything()
-        encoder.eval()
-        with torch.no_grad(), torch.autocast(torch.device(device).type, half, enabled=half is not None):
-            both = encoder.packed(*feeder.packed(which)), encoder(*feeder.padded(which))
-        alike = nn.functional.cosine_similarity(*(vectors.float() for vectors in both)).min() > _ALIKE
-    except (AttributeError, ImportError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError):
-        return False
-    finally:
-        encoder.train(was_training)
-    if not alike:
-        encoder.model.set_attn_implementation(before)
-    return bool(alike)
+    lengths = np.array([1, longest, min(2, longest), -(-longest // 2)])
+    pad_id, rng = encoder.tokenizer.pad_id, np.random.default_rng(0)
+    ids = rng.integers(max(1, encoder.model.config.vocab_size - 1), size=lengths.sum(), dtype=np.int32)
+    ids[ids >= pad_id] += 1  # any token but that one, which stands for none
+    feeder = TokenFeeder((Tokens(ids, np.append(0, np.cumsum(lengths)), pad_id),), device)
+    packed, padded = feeder.packed(np.arange(len(lengths))), feeder.padded(np.arange(len(lengths)))
+    kind = torch.device(device).type
+    with torch.no_grad(), torch.autocast(kind, enabled=False), sdpa_kernel(SDPBackend.MATH):
+        expected = encoder(*padded)
+        missed = (encoder.packed(*packed._replace(longest=0)) - expected).norm(dim=1)
+        if not bool((missed <= _EXACT * expected.norm(dim=1)).all()):
+            return False
+    with torch.no_grad(), torch.autocast(kind, half, enabled=half is not None):
+        cosines = nn.functional.cosine_similarity(encoder.packed(*packed).float(), expected)
+    return bool((cosines > _ALIKE).all())
 
 
-def use_packed_attention(model: Any) -> str:
-    """Registers our attention and lets the model use it; returns the name of what it used before.
+def use_packed_attention(model: Any) -> None:
+    """Registers our attention and lets the model use it; one that keeps to its own is a `NotImplementedError`.
 
     Example:
         >>> from transformers import BertConfig, BertModel
         >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
-        >>> use_packed_attention(BertModel(BertConfig(vocab_size=2, **sizes)))
-        'sdpa'
+        >>> model = BertModel(BertConfig(vocab_size=2, **sizes))
+        >>> use_packed_attention(model)
+        >>> model.config._attn_implementation
+        'labelwood_packed'
     """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    before: str = model.config._attn_implementation
     AttentionInterface.register(PACKED, packed_attention)
     AttentionMaskInterface.register(PACKED, sdpa_mask)
     model.set_attn_implementation(PACKED)
-    return before
+    if model.config._attn_implementation != PACKED:  # it only logs that it cannot
+        raise NotImplementedError

@@ -23,8 +23,11 @@ def settings_of(state: State) -> PrimeSettings:
         >>> settings_of(State("prime", {"settings": {"training": {"epochs": 7}}}, {})).training.epochs
         7
     """
+    settings = state.params.get("settings", {})
+    if not isinstance(settings, dict):  # the name of a file would be read
+        raise ModelError("the model's settings are not tables: save it again")
     try:
-        return as_settings(state.params.get("settings", {}))
+        return as_settings(settings)
     except LabelwoodError as e:
         raise ModelError(f"the model's {e}: save it again") from None
 
@@ -39,12 +42,16 @@ def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
         >>> network_from(state, as_settings({"prototypes": {"kind": "sum"}})).encoder.dim
         4
     """
-    from labelwood.prime.encoder import encoder_from_state, load_weights
+    from labelwood.prime.encoder import check_tokens, encoder_from_state, load_weights
     from labelwood.prime.network import DualEncoder
 
     if "encoder" not in state.parts:
         raise ModelError("the model lacks its encoder: save it again")
     encoder = encoder_from_state(state.parts["encoder"])
+    try:
+        check_tokens(encoder, settings.encoder)
+    except LabelwoodError as e:
+        raise ModelError(f"the model's {e}") from None
     network: DualEncoder = DualEncoder(encoder, _fitting(settings.prototypes, state, encoder.dim)).eval()
     if network.mixer is not None:
         load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
@@ -58,7 +65,7 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         >>> from labelwood.store import State
         >>> none = np.empty((0, 2), np.float32)
         >>> arrays = {"prototypes": np.eye(2, dtype=np.float32), "free_vectors": none, "centres": none}
-        >>> sorted(tables_from(State("prime", {}, {"n_labels": 2}, arrays=arrays), dim=2))
+        >>> sorted(tables_from(State("prime", {}, {"n_labels": 2, "labels_per_row": 1}, arrays=arrays), dim=2))
         ['centres', 'free_vectors', 'prototypes']
     """
     found: dict[str, Floats] = {}
@@ -66,6 +73,8 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         found[name] = state.array(name, np.float32, 2)
         if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
             raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
+    if state.count("labels_per_row") > state.count("n_labels"):
+        raise ModelError("the model's rows have more labels than there are: save it again")
     of_labels = {len(found[name]) for name in ("prototypes", "classifiers") if name in found}
     if of_labels != {state.count("n_labels")} or len(found["free_vectors"]) != len(found["centres"]):
         raise ModelError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -14,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
 
-from labelwood.errors import InputError, ParameterError
+from labelwood.errors import InputError, LabelwoodError, ParameterError
 
 Count: TypeAlias = Annotated[int, Ge(1)]
 Amount: TypeAlias = Annotated[float, Ge(0)]
@@ -25,7 +26,7 @@ _MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EncoderSettings(_Group):
@@ -40,6 +41,11 @@ class EncoderSettings(_Group):
     pooling: Literal["mean", "cls"] = "mean"
     max_tokens: Count = 32  # of a query; longer texts are cut
     max_label_tokens: Count | None = None  # of a label's text; None: as many
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it is our own small one, which needs no checkpoint."""
+        return self.checkpoint.partition(":")[0] == "tiny"
 
 
 class PrototypeSettings(_Group):
@@ -224,6 +230,17 @@ def as_settings(settings: Any) -> PrimeSettings:
         return _checked(settings)
     except ValueError as e:
         raise ParameterError(f"settings: {e}") from None
+
+
+def check_deep(settings: PrimeSettings) -> None:
+    """Raises `LabelwoodError` if a package that the encoder needs is not installed.
+
+    Example:
+        >>> check_deep(PrimeSettings())
+    """
+    for package in ("torch",) if settings.encoder.is_tiny else ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise LabelwoodError(f"encoders need {package}, which is not installed: pip install 'labelwood[deep]'")
 
 
 def load_settings(path: str | PathLike[str]) -> PrimeSettings:

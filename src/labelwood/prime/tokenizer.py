@@ -76,12 +76,19 @@ class SubwordTokenizer:
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
         """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
         self._rules.enable_truncation(max_tokens)
-        return [encoding.ids for encoding in self._rules.encode_batch(list(texts))]
+        # Marks of begin and end are not cut off where these alone are too many.
+        return [encoding.ids[:max_tokens] for encoding in self._rules.encode_batch(list(texts))]
 
     @property
     def n_tokens(self) -> int:
         """How many tokens there are."""
         return int(self._rules.get_vocab_size(with_added_tokens=True))
+
+    @property
+    def highest_id(self) -> int:
+        """The largest number of a token, marks of begin and end included."""
+        marks = self._rules.encode("").ids
+        return int(max(*self._rules.get_vocab(with_added_tokens=True).values(), *marks, self.pad_id))
 
     def fingerprint(self) -> str:
         """Another one if the same text may have other tokens."""

@@ -93,8 +93,8 @@ class TokenFeeder:
     Example:
         >>> feeder = TokenFeeder((Tokens(np.int32([5, 6, 7]), np.array([0, 1, 3]), pad_id=0),), "cpu")
         >>> ids, real = feeder.padded(np.array([1, 0]))
-        >>> ids[:, :3].tolist(), real[:, :3].tolist()
-        ([[6, 7, 0], [5, 0, 0]], [[True, True, False], [True, False, False]])
+        >>> ids.tolist(), real.tolist()
+        ([[6, 7], [5, 0]], [[True, True], [True, False]])
     """
 
     def __init__(self, tables: tuple[Tokens, ...], device: Any) -> None:
@@ -106,12 +106,13 @@ class TokenFeeder:
         self.longest = int(self.lengths.max(initial=1))
         self._begins: Ids = np.cumsum(self.lengths) - self.lengths
         self._ids = torch.cat([torch.from_numpy(np.array(table.ids)).to(self.device) for table in tables])
-        self._steps = torch.arange(self.longest + _MULTIPLE, device=self.device)
+        self._steps = torch.arange(max(self.longest, 1), device=self.device)
 
     def padded(self, which: Ids) -> tuple[Any, Any]:
         """Token numbers and which are real, texts × tokens, as wide as the longest of these texts needs."""
         lengths = self.lengths[which]
         width = -(-max(int(lengths.max(initial=1)), 1) // _MULTIPLE) * _MULTIPLE
+        width = min(width, max(self.longest, 1))  # an encoder need not have positions for more
         begins, lengths = (moved[:, None] for moved in on_device((self._begins[which], lengths), self.device))
         real = self._steps[:width] < lengths
         at = (begins + self._steps[:width]).clamp(max=max(len(self._ids) - 1, 0))

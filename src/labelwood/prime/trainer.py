@@ -31,6 +31,7 @@ from labelwood.prime.tokens import Tokens, on_device
 
 Ids = NDArray[np.int64]
 _COLLAPSED = 0.1  # of the mean distance that queries had from each other at first
+_ROUNDING = 1e-5  # of a mean cosine
 _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 
 
@@ -163,7 +164,8 @@ class Trainer:
             self.network.load_state_dict(self.best_weights)
         self.processes.align(self.network.state_dict().values())
         self.network.eval()
-        if self.history and 1 - self.history[-1]["mean_cosine"] < _COLLAPSED * (1 - self._first_mean_cosine):
+        apart = 1 - self._first_mean_cosine  # nothing but rounding where all queries were the same to begin with
+        if self.history and apart > _ROUNDING and 1 - self.history[-1]["mean_cosine"] < _COLLAPSED * apart:
             message = "texts have nearly the same vector: raise objective.anchor or lower training.learning_rate"
             warnings.warn(f"all {len(self.bank)} {message}", stacklevel=2)
 

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
+from labelwood import torch_devices
 from labelwood.aggregated.multi_instance import training
 from labelwood.aggregated.multi_instance.bags import Bags, as_bags
 from labelwood.aggregated.multi_instance.network import Loss, Network
@@ -148,7 +149,7 @@ class MultiInstanceClassifier(Model):
             seed=self.seed,
         )
         network = replace(self._attending(network, embeddings), offsets=self._first_offsets(Y))
-        device = training.find_device(self.device)
+        device = torch_devices.find_device(self.device)
         course = training.Course(
             epochs=self.epochs,
             batch_size=self.batch_size,
@@ -158,7 +159,10 @@ class MultiInstanceClassifier(Model):
             seed=self.seed,
         )
         weights = weights / weights.mean() if len(weights) else weights
-        with training.threads(self._useful_threads(bags, Y.n_cols)), shown(course, "training", enabled=self.verbose):
+        with (
+            torch_devices.threads(self._useful_threads(bags, Y.n_cols)),
+            shown(course, "training", enabled=self.verbose),
+        ):
             after_each = training.epochs(network, bags, Y, weights=weights, course=course, device=device)
             for epochs, learned in enumerate(after_each, start=1):
                 self.network_, self.epochs_, self.n_labels_ = learned, epochs, Y.n_cols

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from labelwood.aggregated.multi_instance.bags import Bags, ranges, rows_of
 from labelwood.aggregated.multi_instance.network import Loss, Network
 from labelwood.base import Features
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats, Sparse
 
 _SHARE = 0.5  # of a device's free memory that rows may take; the rest is for what training computes
@@ -32,26 +31,6 @@ def check_torch() -> None:
         raise LabelwoodError(
             "a multi-instance network learns with torch, which is not installed: pip install 'labelwood[deep]'"
         )
-
-
-def find_device(device: str | None) -> Any:
-    """The torch device of that name; without a name the GPU, if there is one.
-
-    Example:
-        >>> find_device("cpu").type
-        'cpu'
-    """
-    import torch
-
-    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        found = torch.device(name)
-        torch.empty(1, device=found)
-    except (RuntimeError, AssertionError, NotImplementedError) as e:
-        raise ParameterError(
-            f'device is {name!r}, which cannot be used here ({str(e).splitlines()[0]}): give "cpu" or leave it out'
-        ) from None
-    return found
 
 
 @dataclass
@@ -168,26 +147,6 @@ class Forward:
             counts = torch.from_numpy(sizes).to(scores)[:, None, None]
             scores = scores * (counts * filled(self._heat(rows), -torch.inf).softmax(dim=1))
         return scores.masked_fill(~real, -torch.inf).amax(dim=1)
-
-
-@contextlib.contextmanager
-def threads(n_threads: int) -> Iterator[None]:
-    """Lets torch use so many threads meanwhile.
-
-    Example:
-        >>> import torch
-        >>> with threads(1):
-        ...     torch.get_num_threads()
-        1
-    """
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def taker(rows: Features, device: Any) -> Callable[[NDArray[np.int64]], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelwood.prime.losses.triplets import reduced, triplets
+from labelwood.prime.losses.triplets import dynamic_hinge, reduced, triplets
 
 
 def dynamic_margin(
@@ -32,6 +32,5 @@ def dynamic_margin(
         0.4
     """
     found = triplets(similarities, truth, positives, n_negatives=n_negatives)
-    margins = found.gaps.detach().abs().clamp(margin_min, margin_max)
-    losses = (margins - found.gaps).relu()
+    losses = dynamic_hinge(found.gaps, margin_min, margin_max)
     return reduced(losses, found, weighting=weighting, temperature=temperature, detach_weights=detach_weights)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from labelwood.prime.losses.triplets import reduced, triplets
+from labelwood.prime.losses.triplets import dynamic_hinge, reduced, triplets
 
 
 def inverted_margin(
@@ -33,7 +33,6 @@ def inverted_margin(
     """
     found = triplets(similarities, truth, positives, n_negatives=n_negatives)
     gaps = found.gaps
-    margins = gaps.detach().abs().clamp(margin_min, margin_max)
     uncertain = (gaps > 0) & (gaps < margin_min)
-    losses = torch.where(uncertain, gaps + margin_min, (margins - gaps).relu())
+    losses = torch.where(uncertain, gaps + margin_min, dynamic_hinge(gaps, margin_min, margin_max))
     return reduced(losses, found, weighting=weighting, temperature=temperature, detach_weights=detach_weights)

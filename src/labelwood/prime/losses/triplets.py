@@ -41,6 +41,16 @@ def triplets(similarities: Any, truth: Any, positives: Any, *, n_negatives: int)
     return Triplets(chosen - negatives, negatives, torch.isfinite(best)[:, None, :])
 
 
+def dynamic_hinge(gaps: Any, margin_min: float, margin_max: float) -> Any:
+    """A hinge whose margin is the distance |s_p − s_n| itself, cut to [`margin_min`, `margin_max`], without gradient.
+
+    Example:
+        >>> [round(x, 4) for x in dynamic_hinge(torch.tensor([0.2, 0.05, -0.2, -0.5]), 0.1, 0.3).tolist()]
+        [0.0, 0.05, 0.4, 0.8]
+    """
+    return (gaps.detach().abs().clamp(margin_min, margin_max) - gaps).relu()
+
+
 def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float, detach_weights: bool) -> Any:
     """One number: the mean over rows of their triplets' weighted losses.
 
