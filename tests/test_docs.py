@@ -108,3 +108,14 @@ def test_examples_on_the_command_line_run(page, folder, labelwood):
         if not any(word in line for word in ELSEWHERE):
             result = labelwood(*shlex.split(line, comments=True)[1:])
             assert result.status == 0, f"{line}: {result.err}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/architecture.md", "docs/data.md", "docs/format.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text("utf-8")
+    for target, heading in re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]*))?\)", text):
+        linked = (ROOT / page).parent / target if target else ROOT / page
+        assert linked.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
