@@ -33,7 +33,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.errors import LabelwoodError, ParameterError, not_fitted
+from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k, from_dense
 from labelwood.settings import check_params
 
@@ -309,6 +309,8 @@ class Model(Params, ABC):
         model.n_features_in_ = state.count("n_features")
         model.n_labels_ = state.count("n_labels")
         model.labels_per_row_ = state.count("labels_per_row")
+        if model.labels_per_row_ > model.n_labels_:
+            raise ModelError("the model's rows have more labels than there are: save it again")
         model._restore(state)
         return model
 

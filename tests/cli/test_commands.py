@@ -257,7 +257,7 @@ def test_training_into_a_folder_with_other_files_loses_nothing(labelwood, pets, 
         (["evaluate", "m", "x", "--ks", "a,b"], "--ks"),
         (["train", "x", "-o", "m", "--threads", "0"], "--threads"),
         (["demo", "--speed"], "--speed"),
-        (["info"], "path"),
+        (["info"], "PATH"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(labelwood, arguments, words):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
+from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
 
 
 def same(a, b):
@@ -184,6 +184,15 @@ def test_save_and_load_give_identical_answers(make, data, tmp_path, verify):
     assert {f.name: f.read_bytes() for f in (tmp_path / "model").iterdir()} == {
         f.name: f.read_bytes() for f in (tmp_path / "again").iterdir()
     }
+
+
+def test_a_model_that_says_to_answer_more_labels_than_it_has_is_refused(make, data):
+    X, Y = data
+    model = make().fit(X, Y)
+    state = model.state()
+    state.fitted["labels_per_row"] = 1 << 40
+    with pytest.raises(ModelError, match="more labels than there are"):
+        type(model).from_state(state)
 
 
 def test_predict_marks_the_best_labels(make, data):

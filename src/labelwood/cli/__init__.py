@@ -41,7 +41,8 @@ def _options(
 _INTERRUPTED = 130  # what typer returns after Ctrl-C
 
 for command in (demo, train, predict, evaluate, explain, tradeoff, impute, compress, info, convert):
-    app.command(name=command.NAME)(command.run)
+    # Given as it is, the first line is not cut short in the list of commands.
+    app.command(name=command.NAME, short_help=(command.run.__doc__ or "").partition("\n")[0])(command.run)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

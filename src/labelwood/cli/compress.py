@@ -14,7 +14,7 @@ NAME = "compress"
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Folder of a softmax tree trained from texts.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a softmax tree trained from texts.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the small model in.")],
     features: Annotated[int | None, typer.Option(min=1, help="Terms to keep, those that matter most.")] = None,
     part: Annotated[int, typer.Option(min=1, help="Numbers of an embedding that become one byte.")] = 2,

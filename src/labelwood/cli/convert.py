@@ -18,7 +18,9 @@ NAME = "convert"
 def run(
     reading: GroupOptions,
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Data in any format; - for standard input.")],
-    output: Annotated[Path, typer.Argument(help="File to write; its name tells format and compression.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="File to write; its name tells format and compression.")
+    ],
     to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,
     json: options.Json = False,
 ) -> None:

@@ -18,8 +18,8 @@ NAME = "evaluate"
 @with_data_options(split="test")
 def run(
     reading: DataOptions,
-    model: Annotated[Path, typer.Argument(help="A saved model.")],
-    data: Annotated[Path, typer.Argument(help="Labelled rows in any format.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled rows in any format.")],
     ks: Annotated[str, typer.Option(help="The numbers of predictions to look at.")] = "1,3,5,10",
     propensity: Annotated[str, typer.Option(help="Propensity family: default, wikipedia or amazon.")] = "default",
     filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" that must not count.')] = None,

@@ -21,7 +21,7 @@ _PICTURES = (".svg", ".html", ".htm")
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="Folder of a tree model trained from texts.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a tree model trained from texts.")],
     label: Annotated[
         str | None, typer.Option(help="The label to explain; without it, labels worth a look are listed.")
     ] = None,

@@ -28,7 +28,11 @@ def run(
     config: Annotated[Path | None, typer.Option(help="TOML file with tables eagle and vectorizer.")] = None,
     assign: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of Eagle, or vectorizer.…, as key=value; may be given several times."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter of Eagle, or vectorizer.…, as key=value; may be given several times.",
+        ),
     ] = None,
     threads: options.Threads = None,
     json: options.Json = False,

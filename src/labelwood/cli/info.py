@@ -16,7 +16,7 @@ NAME = "info"
 @with_data_options(split="train")
 def run(
     reading: DataOptions,
-    path: Annotated[Path, typer.Argument(help="A saved model, or data in any format.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A saved model, or data in any format.")],
     json: options.Json = False,
 ) -> None:
     """Say what a saved model or a data file holds."""
@@ -32,8 +32,9 @@ def run(
 
 def _readable(facts: dict[str, Any]) -> dict[str, Any]:
     """A model's facts a line each: what it is made of, how large it is, and its arrays."""
-    lines: dict[str, Any] = {facts["kind"]: _joined(facts)}
-    lines |= {f"{name} ({part['kind']})": _joined(part) for name, part in facts["parts"].items()}
+    lines: dict[str, Any] = _described(facts["kind"], facts)
+    for name, part in facts["parts"].items():
+        lines |= _described(f"{name} ({part['kind']})", part)
     lines["names"] = ", ".join(f"{length:,} {name}" for name, length in facts["names"].items())
     lines["size"] = f"{sum(facts['files'].values()):,} bytes"
     for name, array in facts["arrays"].items():
@@ -42,5 +43,25 @@ def _readable(facts: dict[str, Any]) -> dict[str, Any]:
     return lines
 
 
-def _joined(part: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in {**part["fitted"], **part["params"]}.items())
+def _described(name: str, part: dict[str, Any]) -> dict[str, str]:
+    """A part's values in a line; each table of settings has a line of its own, as in a TOML file."""
+    # What was learned comes first, and stands where a parameter of the same name said only how to learn it.
+    values = {**part["fitted"], **{key: v for key, v in part["params"].items() if key not in part["fitted"]}}
+    tables = values.pop("settings", None)
+    lines = {name: _joined(values)}
+    if isinstance(tables, dict):
+        lines |= {f"{name} [{table}]": _joined(value) for table, value in tables.items() if isinstance(value, dict)}
+    return lines
+
+
+def _joined(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> Any:
+    """A list of tables, such as the losses of every epoch, by its length; --json has all of it."""
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return f"({len(value)} entries)"
+    if isinstance(value, dict):
+        return f"({_joined(value)})"
+    return f"{value:.6g}" if isinstance(value, float) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labelwood.cli.options import settings
 from labelwood.errors import ModelError
@@ -13,19 +13,38 @@ if TYPE_CHECKING:
 
 
 def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *, verify: bool) -> TextClassifier:
-    """The classifier saved at `path`, set to use `threads`, with parameters of its model changed by ``key=value``."""
+    """The classifier saved at `path`, set to use `threads`, with parameters of its model changed by ``key=value``.
+
+    Of fused models, ``kind.key=value`` changes a parameter of the member of that kind.
+    """
     from labelwood.models import load
     from labelwood.models.text import TextClassifier
-    from labelwood.settings import check_params
 
     classifier = load(path, verify=verify)
     if not isinstance(classifier, TextClassifier):
         raise ModelError(f"{path}: a bare {type(classifier).__name__} has no label names; load it in Python instead")
-    classifier.n_threads = classifier.model_.n_threads = threads
-    for part in getattr(classifier.vectorizer_, "parts_", [classifier.vectorizer_]):
-        if part is not None:
-            part.n_threads = threads
-    changes = settings(None, assign or [])
-    check_params(type(classifier.model_), changes)
-    classifier.model_.set_params(**changes)
+    _use_threads(classifier, threads)
+    _change(classifier.model_, settings(None, assign or []))
     return classifier
+
+
+def _use_threads(model: Any, threads: int | None) -> None:
+    """Of the model and of all that it is made of."""
+    model.n_threads = threads
+    words = getattr(model, "vectorizer_", None)
+    inner = (getattr(model, "model_", None), *getattr(words, "parts_", [words]), *getattr(model, "members_", []))
+    for part in inner:
+        if part is not None:
+            _use_threads(part, threads)
+
+
+def _change(model: Any, changes: dict[str, Any]) -> None:
+    from labelwood.models.fused import model_of
+    from labelwood.settings import check_params
+
+    for member in getattr(model, "members_", []):
+        inner = model_of(member)
+        if isinstance(changes.get(inner.kind), dict):
+            _change(inner, changes.pop(inner.kind))
+    check_params(type(model), changes)
+    model.set_params(**changes)

@@ -13,7 +13,10 @@ import typer
 from labelwood.errors import InputError, ParameterError
 
 Assign = Annotated[
-    list[str] | None, typer.Option("--set", help="A parameter of the model as key=value; may be given several times.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A parameter of the model as key=value; may be given several times."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]

@@ -22,7 +22,7 @@ NAME = "predict"
 @with_data_options(split="test")
 def run(
     reading: DataOptions,
-    model: Annotated[Path, typer.Argument(help="A saved model.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
     output: Annotated[

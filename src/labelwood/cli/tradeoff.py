@@ -31,7 +31,9 @@ _NOT_TO_SET = {
 @with_data_options(split="train")
 def run(
     reading: DataOptions,
-    data: Annotated[Path, typer.Argument(help="Labelled rows in any format (see convert).")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Labelled rows in any format of those that convert --help lists.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report; runs in it are reused.")],
     lams: Annotated[
         str | None, typer.Option(help="λ's from 0 to 2, such as 0,0.5,1; by default eleven, dense near 2.")

@@ -19,22 +19,34 @@ NAME = "train"
 @with_data_options(split="train", kind=GroupOptions)
 def run(
     reading: GroupOptions,
-    data: Annotated[Path, typer.Argument(help="A file or folder in any format (see convert).")],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="A file or folder in any format of those that convert --help lists."),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[
-        str | None, typer.Option(help="Name of the model: tree, softmax-tree, one-vs-rest, centroid or prime.")
+        str | None,
+        typer.Option(
+            help="Name of the model: tree (the default), softmax-tree, one-vs-rest, centroid, prime (a dual encoder) "
+            "or fused (tree and prime)."
+        ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings of the tree: default, accurate or thorough.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file: model = …, tables params, vectorizer and (with --grouped) eagle."),
+        typer.Option(
+            help="TOML file: model = …, tables params and vectorizer, those of fused's members (tree, prime) and, with "
+            "--grouped, eagle."
+        ),
     ] = None,
     grouped: Annotated[
         bool, typer.Option("--grouped", help="Learn from groups of rows: hand their labels to rows first, as impute.")
     ] = False,
     eagle: Annotated[
         list[str] | None,
-        typer.Option(help="With --grouped, a parameter of Eagle as key=value; may be given several times."),
+        typer.Option(
+            metavar="KEY=VALUE", help="With --grouped, a parameter of Eagle as key=value; may be given several times."
+        ),
     ] = None,
     baseline: Annotated[
         bool, typer.Option("--baseline", help="With --grouped, give every row all labels of its group.")
@@ -81,7 +93,10 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     named = settings.pop("model", "tree")
     if not isinstance(named, str):
         raise ParameterError("model must be a name, such as tree")
-    cls = model_class(model or named)
+    cls: Any = model_class(model or named)
+    if cls.kind == "fused":
+        settings["members"] = _members(preset, settings, threads)
+        preset = None
     if cls.reads_texts and "vectorizer" in settings:
         raise ParameterError(f"the model {cls.kind} reads texts by itself; remove the table vectorizer")
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
@@ -91,6 +106,14 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
         params = {**_preset_of(cls, preset), **params}
     check_params(cls, params)
     return TextClassifier(model=cls(**params), vectorizer=vectorizer, n_threads=threads)
+
+
+def _members(preset: str | None, settings: dict[str, Any], threads: int | None) -> list[Any]:
+    """A tree and a dual encoder to fuse; takes what is theirs out of the settings."""
+    tree, prime = (table(name, settings.pop(name, {})) for name in ("tree", "prime"))
+    words = {name: settings.pop(name) for name in ("vectorizer",) if name in settings}
+    encoder = build("prime", None, {"params": prime}, threads).model
+    return [build("tree", preset, {"params": tree, **words}, threads), encoder]
 
 
 def vectorizer_of(wanted: Any) -> Any:

@@ -62,8 +62,9 @@ def most_divided(model: TextClassifier, *, count: int = 20, words: int = 4) -> l
     if count < 1 or words < 1:
         raise ParameterError(f"count and words must be at least 1, not {count} and {words}")
     found: dict[str, DividedLabel] = {}
+    numbers = range(len(trees_of(model)))
     naming = Naming.of(model)
-    for number in range(len(trees_of(model))):
+    for number in numbers:
         for divided in _of_tree(model, number, naming, count=count, words=words):
             if divided.label not in found or found[divided.label].score < divided.score:
                 found[divided.label] = divided

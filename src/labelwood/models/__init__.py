@@ -20,10 +20,13 @@ MODELS = {
 }
 # Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
 OF_BAGS = {"multi-instance": "labelwood.aggregated.multi_instance:MultiInstanceClassifier"}
-# These embed texts by themselves, with the texts of labels to learn from.
-OF_TEXTS = {"prime": "labelwood.prime.classifier:PrimeClassifier"}
-# These are made of other models, with what turns texts into features.
-JOINED = {"text": "labelwood.models.text:TextClassifier", "fused": "labelwood.models.fused:FusedClassifier"}
+# These read texts by themselves, with the texts of labels to learn from.
+OF_TEXTS = {
+    "prime": "labelwood.prime.classifier:PrimeClassifier",
+    "fused": "labelwood.models.fused:FusedClassifier",
+}
+# Any of these with names of labels and, where it needs them, with what turns texts into features.
+JOINED = {"text": "labelwood.models.text:TextClassifier"}
 
 
 def model_class(name: str) -> type[Model]:

@@ -32,7 +32,7 @@ class FusedClassifier(Params):
     are to be right. Then the members learn again from all rows.
 
     Parameters:
-        members: Classifiers that are not fitted yet: `TextClassifier`, `PrimeClassifier`.
+        members: Classifiers that are not fitted yet: `TextClassifier`, `PrimeClassifier`; None for one of each.
         held_out: The share of rows to calibrate on.
         refit: Whether members learn again from all rows, which takes their training time once more.
         tail: How much rare labels are preferred, from 0 to 1; see `Fusion`. None chooses on the held-out rows.
@@ -53,6 +53,7 @@ class FusedClassifier(Params):
     """
 
     kind: ClassVar[str] = "fused"
+    reads_texts: ClassVar[bool] = True
 
     members_: list[Any]
     fusion_: Fusion
@@ -62,7 +63,7 @@ class FusedClassifier(Params):
     def __init__(
         self,
         *,
-        members: list[Any],
+        members: list[Any] | None = None,
         held_out: Annotated[float, Gt(0), Lt(1)] = 0.1,
         refit: bool = True,
         tail: Annotated[float, Ge(0), Le(1)] | None = None,
@@ -88,7 +89,8 @@ class FusedClassifier(Params):
         `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
         """
         check_params(type(self), self.get_params(deep=False))
-        if not self.members or any(getattr(member, "kind", None) not in OF_TEXTS | JOINED for member in self.members):
+        wanted = _default_members() if self.members is None else self.members
+        if not wanted or any(getattr(member, "kind", None) not in OF_TEXTS | JOINED for member in wanted):
             raise ParameterError("members must be classifiers of texts, such as TextClassifier and PrimeClassifier")
         rows = strings(texts, "texts")
         truth = as_labels(Y, len(rows)).to_scipy()
@@ -96,14 +98,14 @@ class FusedClassifier(Params):
         judged = self._held_out(len(rows))
         seen, part, rest = truth[~judged], *(rows.take(np.flatnonzero(which)) for which in (~judged, judged))
         given = {"label_texts": label_texts, "filters": _of_rows(pairs, ~judged)}
-        members = [self._learned(member, part, seen, given, "-part") for member in self.members]
+        members = [self._learned(member, part, seen, given, "-part") for member in wanted]
         barred, width = _of_rows(pairs, judged), min(self.candidates, truth.shape[1])
         answers = [self._answers(member, rest, width, barred) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
         fusion = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
         if self.refit:
             given = {"label_texts": label_texts, "filters": pairs}
-            members = [self._learned(member, rows, truth, given) for member in self.members]
+            members = [self._learned(member, rows, truth, given) for member in wanted]
         self.members_, self.fusion_ = members, fusion
         self.n_labels_, self.labels_per_row_ = truth.shape[1], max(1, round(truth.nnz / len(rows)))
         return self
@@ -221,7 +223,7 @@ class FusedClassifier(Params):
             raise ModelError("the model's rows have more labels than there are: save it again")
         if model.fusion_.n_models_ != len(members) or model.fusion_.n_labels_ < model.n_labels_:
             raise ModelError("the model's fusion is of other members or labels than it has: save it again")
-        if {_model_of(member).n_labels_ for member in members} != {model.n_labels_}:
+        if {model_of(member).n_labels_ for member in members} != {model.n_labels_}:
             raise ModelError("the model's members differ in the number of labels: save it again")
         return model
 
@@ -241,7 +243,7 @@ def _copied(member: Any, suffix: str) -> Any:
         elif isinstance(value, Params):
             params[name] = _copied(value, suffix)
         elif name == "members":
-            params[name] = [_copied(inner, suffix) for inner in value]
+            params[name] = None if value is None else [_copied(inner, suffix) for inner in value]
     return type(member)(**params)
 
 
@@ -252,5 +254,17 @@ def _use_threads(member: Any, n_threads: int) -> None:
             part.n_threads = n_threads
 
 
-def _model_of(member: Any) -> Any:
+def _default_members() -> list[Any]:
+    from labelwood.prime.classifier import PrimeClassifier
+
+    return [TextClassifier(), PrimeClassifier()]
+
+
+def model_of(member: Any) -> Any:
+    """The model itself, where a member has it joined with names and features.
+
+    Example:
+        >>> model_of(TextClassifier().fit(["a dog", "a rose"], [["animal"], ["plant"]]))
+        TreeClassifier()
+    """
     return member.model_ if isinstance(member, TextClassifier) else member

@@ -47,8 +47,9 @@ class TextClassifier(Params):
     no text, and one that brings both has them joined.
 
     Parameters:
-        model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet. The model "prime"
-            reads texts by itself, and learns from the texts of labels or, where they have none, from their names.
+        model: The name of a model (see `labelwood.models.MODELS`) or a model that is not fitted yet. The models "prime"
+            and "fused" read texts by themselves, and learn from the texts of labels or, where they have none, from
+            their names.
         vectorizer: How texts become features; by default words weighted by tf-idf. A `JoinedVectorizer` has several
             kinds side by side.
         n_threads: How many threads to use; all cores if not given.
@@ -338,14 +339,18 @@ class TextClassifier(Params):
         return {
             "model": self.model_.kind,
             "labels": len(self.labels_),
-            "features": self._n_features(),
+            **self._size(),
             "from_texts": self.vectorizer_ is not None or self.model_.reads_texts,
             "training_rows": self.n_rows_,
         }
 
-    def _n_features(self) -> int:
+    def _size(self) -> dict[str, Any]:
+        from labelwood.models.fused import FusedClassifier, model_of
+
         model: Any = self.model_
-        return int(model.prototypes_.shape[1] if model.reads_texts else model.n_features_in_)
+        if isinstance(model, FusedClassifier):
+            return {"members": ", ".join(model_of(member).kind for member in model.members_)}
+        return {"features": int(model.prototypes_.shape[1] if model.reads_texts else model.n_features_in_)}
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

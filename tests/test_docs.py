@@ -1,0 +1,121 @@
+"""What README and the pages say to type works as it is written, on a small part of the built-in sample."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.pages import made_pages
+from tests.prime.samples import write_checkpoint
+
+import labelwood as lw
+from labelwood.aggregated import merged_labels, random_groups
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = """
+[encoder]
+checkpoint = "encoder"
+max_tokens = 8
+[batches]
+size = 64
+random_epochs = 1
+[prototypes]
+feedforward = 16
+[training]
+epochs = 1
+[classifiers]
+epochs = 1
+"""
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("aggregated_labels", "disentanglement", "explaining", "prime"))]
+PAGES += [f"docs/{name}.md" for name in ("softmax_trees", "tradeoff", "trees")]
+# What needs other files or another's model, and the trade-off, whose dozens of trainings have tests of their own.
+ELSEWHERE = ("softmax.toml", "word_vectors=", "table.csv", "MODEL", "apple", "tradeoff")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's examples in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """Two hundred rows to learn from and three hundred to test on, with labels that several of them have."""
+    whole = lw.data.sample()[0]
+    rows = np.arange(500) * 120
+    used = np.flatnonzero(np.bincount(whole.Y[rows].indices) >= 5)
+    names = [whole.labels[int(label)] for label in used]
+    small = replace(
+        whole,
+        texts=whole.texts.take(rows),
+        ids=None,
+        Y=whole.Y[rows][:, used],
+        labels=lw.LabelIndex(names),
+        label_texts=whole.label_texts.take(used),
+    )
+    return [
+        replace(small, texts=small.texts.take(part), Y=small.Y[part]) for part in (np.arange(200), np.arange(200, 500))
+    ]
+
+
+@pytest.fixture
+def folder(sample, tmp_path, monkeypatch):
+    """A folder with the files that pages name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lw.data, "sample", lambda: sample)
+    for name in ("articles", "reviews", "."):
+        Path(name).mkdir(exist_ok=True)
+        for split, rows in zip(("train", "test"), sample, strict=True):
+            lw.write(rows, f"{name}/{split}.jsonl")
+    pages = made_pages()
+    pages.write(Path("pages.jsonl"))
+    lines = [f"__label__{topic} {text}\n" for topic, text in zip(pages.topics, pages.texts, strict=True)]
+    Path("train.txt").write_text("".join(lines))
+    Path("texts.txt").write_text("".join(f"{text}\n" for text in pages.texts))
+    Path("filter_test.txt").write_text("0 0\n")
+    Path("prime.toml").write_text(SETTINGS)
+    write_checkpoint(Path("encoder"))
+    return tmp_path
+
+
+@pytest.fixture
+def names(sample):
+    """What examples take for given: rows and labels, and groups of them."""
+    train, test = sample
+    words = lw.TextVectorizer()
+    X, held_out = words.fit_transform(train.texts), words.transform(test.texts)
+    groups = random_groups(len(train), size=4, seed=0)
+    group_labels = merged_labels(train.Y, groups)
+    given = {"X": X, "Y": train.Y, "groups": groups, "group_labels": group_labels, "lw": lw}
+    given |= {"X2": X, "groups2": groups, "group_labels2": group_labels}
+    given |= {"X_train": X, "Y_train": train.Y, "X_held_out": held_out, "Y_held_out": test.Y}
+    return given | {"my_tree": lw.trees.fano(train.Y.sum(axis=0))}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_in_python_run(page, folder, names):
+    for number, block in enumerate(blocks(page, "python")):
+        exec(compile(block, f"{page}, example {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_on_the_command_line_run(page, folder, labelwood):
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("labelwood ")]
+    for line in lines:
+        if not any(word in line for word in ELSEWHERE):
+            result = labelwood(*shlex.split(line, comments=True)[1:])
+            assert result.status == 0, f"{line}: {result.err}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/architecture.md", "docs/data.md", "docs/format.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text("utf-8")
+    for target, heading in re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]*))?\)", text):
+        linked = (ROOT / page).parent / target if target else ROOT / page
+        assert linked.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", linked.read_text("utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
