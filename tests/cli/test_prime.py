@@ -7,7 +7,7 @@ import json
 import pytest
 
 import labelwood as lw
-from labelwood.prime import classifier as module
+from labelwood.prime import settings as module
 
 SETTINGS = """
 model = "prime"
