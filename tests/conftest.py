@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +17,10 @@ from labelwood.cli import status_of
 settings.register_profile("decides", derandomize=True, deadline=None)
 settings.register_profile("explores", deadline=None)
 settings.load_profile("decides" if os.environ.get("CI") else "explores")
+
+
+# A shell starts what it puts into the background deaf to Ctrl-C, and tests of Ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Result(NamedTuple):
