@@ -85,9 +85,8 @@ def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     """
     was_training, before = encoder.training, encoder.model.config._attn_implementation
     try:
-        use_packed_attention(encoder.model)
-        alike = _are_alike(encoder.eval(), device, half, longest)
-    except (AttributeError, ImportError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        alike = use_packed_attention(encoder.model) and _are_alike(encoder.eval(), device, half, longest)
+    except (AttributeError, ImportError, KeyError, RuntimeError, TypeError, ValueError):
         alike = False
     finally:
         encoder.train(was_training)
@@ -120,14 +119,15 @@ def _are_alike(encoder: Any, device: Any, half: Any, longest: int) -> bool:
     return bool((cosines > _ALIKE).all())
 
 
-def use_packed_attention(model: Any) -> None:
-    """Registers our attention and lets the model use it; one that keeps to its own is a `NotImplementedError`.
+def use_packed_attention(model: Any) -> bool:
+    """Registers our attention and lets the model use it; returns whether it does, for some keep to their own.
 
     Example:
         >>> from transformers import BertConfig, BertModel
         >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
         >>> model = BertModel(BertConfig(vocab_size=2, **sizes))
         >>> use_packed_attention(model)
+        True
         >>> model.config._attn_implementation
         'labelwood_packed'
     """
@@ -137,5 +137,4 @@ def use_packed_attention(model: Any) -> None:
     AttentionInterface.register(PACKED, packed_attention)
     AttentionMaskInterface.register(PACKED, sdpa_mask)
     model.set_attn_implementation(PACKED)
-    if model.config._attn_implementation != PACKED:  # it only logs that it cannot
-        raise NotImplementedError
+    return bool(model.config._attn_implementation == PACKED)  # where it cannot, it only logs that
