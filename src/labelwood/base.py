@@ -176,7 +176,43 @@ class Params:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-class Model(Params, ABC):
+class Ranker(Params):
+    """What follows from the best labels of rows, whether these are features or texts: `predict_topk` gives them.
+
+    Example:
+        >>> from labelwood import CentroidClassifier
+        >>> CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]]).predict([[0.0, 2.0]]).toarray()
+        array([[0, 1]], dtype=int8)
+    """
+
+    n_labels_: int
+    labels_per_row_: int
+    predict_topk: Any
+
+    def predict(self, X: Any, k: int | None = None) -> Any:
+        """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.
+
+        `k` defaults to the rounded mean number of labels of a training row.
+        """
+        self.check_fitted()
+        marks = self.predict_topk(X, self.labels_per_row_ if k is None else k).to_scipy(self.n_labels_)
+        marks.data = np.ones(marks.nnz, np.int8)
+        marks.sort_indices()
+        return marks
+
+    def score(self, X: Any, Y: Any) -> float:
+        """P@1 between 0 and 1, so that scikit-learn's searches have something to maximise."""
+        from labelwood.metrics import evaluate
+
+        return evaluate(self.predict_topk(X, 1), Y, ks=(1,), metrics=("P",))["P@1"] / 100
+
+    def check_fitted(self) -> None:
+        """Raises `NotFittedError` unless `fit` or a load has run."""
+        if not hasattr(self, "n_labels_"):
+            raise not_fitted(self)
+
+
+class Model(Ranker, ABC):
     """A multi-label model over numeric features. See the module's page for the contract.
 
     Fitted attributes: `n_features_in_`, `n_labels_`, and `labels_per_row_`, the rounded mean number of labels of a
@@ -259,34 +295,11 @@ class Model(Params, ABC):
         features = self.check_features(X)
         return features if isinstance(features, Sparse) else from_dense(features)
 
-    def predict(self, X: Any, k: int | None = None) -> Any:
-        """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.
-
-        `k` defaults to the rounded mean number of labels of a training row.
-        """
-        self.check_fitted()
-        top = self.predict_topk(X, self.labels_per_row_ if k is None else k)
-        marks = top.to_scipy(self.n_labels_)
-        marks.data = np.ones(marks.nnz, np.int8)
-        marks.sort_indices()
-        return marks
-
-    def score(self, X: Any, Y: Any) -> float:
-        """P@1 between 0 and 1, so that scikit-learn's searches have something to maximise."""
-        from labelwood.metrics import evaluate
-
-        return evaluate(self.predict_topk(X, 1), Y, ks=(1,))["P@1"] / 100
-
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the model to a folder, replacing a model that is there in one step."""
         from labelwood import store
 
         store.write(path, self.state())
-
-    def check_fitted(self) -> None:
-        """Raises `NotFittedError` unless `fit` or a load has run."""
-        if not hasattr(self, "n_labels_"):
-            raise not_fitted(self)
 
     def state(self) -> State:
         """Everything the store needs to write this model."""

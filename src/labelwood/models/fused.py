@@ -10,9 +10,9 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
-from labelwood.base import Limits, Params, Threads, TopK, padded
+from labelwood.base import Limits, Params, Ranker, Threads, TopK, padded
 from labelwood.data.dataset import strings
-from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.fusion import Fusion
 from labelwood.inputs import as_labels, check_k
 from labelwood.labels import inverse_propensities, label_frequencies
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 
-class FusedClassifier(Params):
+class FusedClassifier(Ranker):
     """Fuses classifiers of texts, such as a tree on tf-idf, which is ahead on frequent labels, and a dual encoder.
 
     The members learn from most rows; on the others, which they have not seen, `Fusion` learns how likely their answers
@@ -164,25 +164,6 @@ class FusedClassifier(Params):
         top = self.fusion_.combine(answers, min(k, self.n_labels_))
         low = top.scores < limits.min_score
         return padded(TopK(np.where(low, -1, top.ids), np.where(low, np.float32(-np.inf), top.scores)), k)
-
-    def predict(self, texts: Any, k: int | None = None) -> Any:
-        """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""
-        self.check_fitted()
-        marks = self.predict_topk(texts, self.labels_per_row_ if k is None else k).to_scipy(self.n_labels_)
-        marks.data = np.ones(marks.nnz, np.int8)
-        marks.sort_indices()
-        return marks
-
-    def score(self, texts: Any, Y: Any) -> float:
-        """P@1 between 0 and 1 against a rows × labels matrix."""
-        from labelwood.metrics import evaluate
-
-        return evaluate(self.predict_topk(texts, 1), Y, ks=(1,), metrics=("P",))["P@1"] / 100
-
-    def check_fitted(self) -> None:
-        """Raises `NotFittedError` unless `fit` or a load has run."""
-        if not hasattr(self, "n_labels_"):
-            raise not_fitted(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the model with its members to a folder, replacing a model that is there in one step."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from labelwood.base import Limits, Params, Threads, TopK, padded
-from labelwood.errors import ParameterError, not_fitted
+from labelwood.base import Limits, Ranker, Threads, TopK, padded
+from labelwood.errors import ParameterError
 from labelwood.inputs import Floats, check_k, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
 from labelwood.prime.index import PrototypeIndex
@@ -28,7 +28,7 @@ Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
 _SPLIT = 4  # what random numbers are for; the samplers have others
 
 
-class PrimeClassifier(Params):
+class PrimeClassifier(Ranker):
     """A dual encoder: queries and labels, which have texts too, are vectors, and the nearest labels are the answers.
 
     By default it learns as PRIME does. NGAME, DEXA and others are settings of it: see `PrimeSettings`. It needs
@@ -268,20 +268,6 @@ class PrimeClassifier(Params):
             self._indexed = scores
         return self._index
 
-    def predict(self, texts: Any, k: int | None = None) -> Any:
-        """An indicator matrix (sparse, rows × labels, int8); `k` is by default the mean number of a training row."""
-        self.check_fitted()
-        marks = self.predict_topk(texts, self.labels_per_row_ if k is None else k).to_scipy(self.n_labels_)
-        marks.data = np.ones(marks.nnz, np.int8)
-        marks.sort_indices()
-        return marks
-
-    def score(self, texts: Any, Y: Any) -> float:
-        """P@1 between 0 and 1 against a rows × labels matrix."""
-        from labelwood.metrics import evaluate
-
-        return evaluate(self.predict_topk(texts, 1), Y, ks=(1,), metrics=("P",))["P@1"] / 100
-
     def add_labels(self, label_texts: Any) -> list[int]:
         """Gives labels that no training row had a prototype from their texts alone; returns their ids.
 
@@ -332,11 +318,6 @@ class PrimeClassifier(Params):
         n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else thread_count(self.n_threads)
         with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield device
-
-    def check_fitted(self) -> None:
-        """Raises `NotFittedError` unless `fit` or a load has run."""
-        if not hasattr(self, "n_labels_"):
-            raise not_fitted(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the model to a folder, replacing a model that is there in one step.
