@@ -63,7 +63,7 @@ def test_centroids_begin_as_means_of_queries_and_not_of_unit_length():
 
 @pytest.mark.parametrize("n_labels", [8, 100, 129])
 def test_clusters_of_labels_are_balanced_and_at_most_as_many_as_asked_for(n_labels):
-    embeddings = np.random.default_rng(0).normal(size=(n_labels, 4)).astype(np.float32)
+    embeddings = torch.randn(n_labels, 4, generator=torch.Generator().manual_seed(0))
     sizes = np.bincount(label_clusters(embeddings, 8, seed=0))
     assert len(sizes) <= 8
     assert sizes.min() >= 1

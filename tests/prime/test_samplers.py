@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ def random_labels(n_rows=40, n_labels=25, seed=0):
 def test_every_epoch_is_a_permutation(n_queries, cluster_size, epoch):
     settings = BatchSettings(cluster_size=cluster_size, random_epochs=0, double_at=())
     order = QueryOrder(n_queries, settings, seed=1)
-    order.refresh(epoch, np.random.default_rng(0).normal(size=(n_queries, 3)).astype(np.float32))
+    order.refresh(epoch, torch.randn(n_queries, 3, generator=torch.Generator().manual_seed(0)))
     assert sorted(order.of_epoch(epoch).tolist()) == list(range(n_queries))
 
 
@@ -43,7 +44,7 @@ def test_orders_differ_from_epoch_to_epoch_and_agree_for_the_same_seed():
 def test_clusters_stay_together_and_come_in_another_order_each_epoch():
     rows = blobs()
     order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
-    order.refresh(0, rows)
+    order.refresh(0, torch.from_numpy(rows))
     clusters = [frozenset(order.of_epoch(0)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
     again = [frozenset(order.of_epoch(1)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
     assert set(clusters) == set(again)
@@ -63,7 +64,7 @@ def test_clusters_raise_the_similarity_of_negatives_in_a_batch():
 
     order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
     at_random = mean_similarity(order.of_epoch(0))
-    order.refresh(0, rows)
+    order.refresh(0, torch.from_numpy(rows))
     assert mean_similarity(order.of_epoch(0)) > at_random + 0.2
 
 

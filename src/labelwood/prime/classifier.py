@@ -161,9 +161,7 @@ class PrimeClassifier(Ranker):
             from labelwood.prime.extreme import ClassifierTrainer
 
             queries = unit(self._vectors(rows.take(useful), device, "texts"))
-            trainer = ClassifierTrainer(
-                queries, self.prototypes_, truth, settings, spared=spared, n_threads=self.n_threads
-            )
+            trainer = ClassifierTrainer(queries, self.prototypes_, truth, settings, spared=spared)
             with shown(trainer, "training classifiers", enabled=self.verbose and self._writes):
                 self.classifiers_ = trainer.train()
         self.settings_, self._index = settings, None

@@ -46,7 +46,6 @@ class ClassifierTrainer:
         settings: PrimeSettings,
         *,
         spared: Sparse | None = None,
-        n_threads: int | None = None,
     ) -> None:
         s, seed = settings.classifiers, settings.training.seed
         torch.manual_seed(seed)
@@ -55,9 +54,9 @@ class ClassifierTrainer:
         self.weights = nn.Embedding.from_pretrained(unit(first), freeze=False, sparse=True)
         self.dropout = nn.Dropout(s.dropout)
         self.adam = torch.optim.SparseAdam(list(self.weights.parameters()), lr=s.learning_rate)
-        self.order = QueryOrder(len(queries), _batches(s), seed=seed, n_threads=n_threads)
+        self.order = QueryOrder(len(queries), _batches(s), seed=seed)
         if s.cluster_size > 1:
-            self.order.refresh(0, queries.cpu().numpy())
+            self.order.refresh(0, queries)
         self.n_batches = -(-len(queries) // s.size)
         self.done, self.total, self.note = 0, s.epochs * self.n_batches, ""
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from labelwood.errors import ParameterError
-from labelwood.inputs import Floats, Sparse
+from labelwood.inputs import Sparse
 from labelwood.prime.encoder import Encoder, unit
 from labelwood.prime.prototypes import (
     CentroidMemory,
@@ -59,18 +59,18 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
         encoder: Encoder,
         settings: PrimeSettings,
         *,
-        queries: Floats,
-        texts: Floats,
+        queries: Any,
+        texts: Any,
         Y: Sparse,
-        n_threads: int | None = None,
     ) -> DualEncoder:
         """The network before training, from unit vectors that the encoder gives to queries and label texts."""
         s, free, memory = settings.prototypes, None, None
         if s.free_vectors and settings.has_prototypes:
-            owners = label_clusters(texts, s.free_vectors, seed=settings.training.seed, n_threads=n_threads)
+            owners = label_clusters(texts, s.free_vectors, seed=settings.training.seed)
             free = FreeVectors(owners, encoder.dim)
         if s.centroids and s.kind == "network":
-            memory = CentroidMemory(torch.from_numpy(first_centroids(queries, Y, texts)), momentum=s.momentum)
+            first = first_centroids(queries.cpu().numpy(), Y, texts.cpu().numpy())
+            memory = CentroidMemory(torch.from_numpy(first), momentum=s.momentum)
         return cls(encoder, s, free=free, centroids=memory)
 
     def prototypes(self, texts: Any, labels: Any) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from labelwood.inputs import Floats, Sparse
-from labelwood.trees.balanced import balanced
+from labelwood.prime.clusters import clusters
 
 
 class LabelPrototypeNetwork(nn.Module):  # type: ignore[misc]  # torch is not typed here
@@ -95,24 +95,20 @@ class FreeVectors(nn.Module):  # type: ignore[misc]
         return nn.functional.embedding(self.owners[labels], self.bank)
 
 
-def label_clusters(
-    embeddings: Floats, n_clusters: int, *, seed: int, n_threads: int | None = None
-) -> NDArray[np.int64]:
-    """Which of at most `n_clusters` clusters of about the same size each label is in, by balanced 2-means.
+def label_clusters(embeddings: Any, n_clusters: int, *, seed: int) -> NDArray[np.int64]:
+    """Which cluster each label is in: of a power of two, at most `n_clusters`, that are of the same size.
 
     Example:
-        >>> clusters = label_clusters(np.float32([[1, 0], [0, 1], [0.9, 0.1], [0.1, 0.9]]), 2, seed=0)
-        >>> bool(clusters[0] == clusters[2] != clusters[1] == clusters[3])
+        >>> of_label = label_clusters(torch.tensor([[1.0, 0], [0, 1.0], [0.9, 0.1], [0.1, 0.9]]), 2, seed=0)
+        >>> bool(of_label[0] == of_label[2] != of_label[1] == of_label[3])
         True
     """
     n_labels = len(embeddings)
     if n_clusters >= n_labels:
         return np.arange(n_labels)
-    tree = balanced(embeddings, max_leaf=-(-n_labels // n_clusters), seed=seed, n_threads=n_threads)
-    sizes = np.diff(tree.label_ptr)
-    sizes = sizes[sizes > 0]
+    members, starts = clusters(embeddings, n_clusters.bit_length() - 1, seed=seed)
     owners = np.empty(n_labels, np.int64)
-    owners[tree.labels] = np.repeat(np.arange(len(sizes)), sizes)
+    owners[members] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return owners
 
 

@@ -5,15 +5,15 @@ Random numbers depend on the seed, the epoch and the step alone, so that trainin
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.inputs import Floats, Sparse
+from labelwood.inputs import Sparse
 from labelwood.labels import inverse_propensities
+from labelwood.prime.clusters import clusters
 from labelwood.prime.settings import BatchSettings
-from labelwood.trees.balanced import balanced
 
 Ids = NDArray[np.int64]
 _ORDER, _POSITIVES, _HARD = 1, 2, 3  # what random numbers are for
@@ -31,11 +31,10 @@ class QueryOrder:
         [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(self, n_queries: int, settings: BatchSettings, *, seed: int, n_threads: int | None = None) -> None:
+    def __init__(self, n_queries: int, settings: BatchSettings, *, seed: int) -> None:
         self.n_queries = n_queries
         self.settings = settings
         self.seed = seed
-        self.n_threads = n_threads
         # Queries cluster after cluster, and where each begins; without clusters every query is one.
         self.members: Ids = np.arange(n_queries)
         self.starts: Ids = np.arange(n_queries + 1)
@@ -43,14 +42,14 @@ class QueryOrder:
     def is_due(self, epoch: int) -> bool:
         """Whether clusters are to be found before this epoch."""
         s = self.settings
-        return s.sampler == "clusters" and epoch >= s.random_epochs and (epoch - s.random_epochs) % s.refresh_every == 0
+        if s.sampler != "clusters" or s.cluster_size_at(epoch) == 1:
+            return False
+        return epoch >= s.random_epochs and (epoch - s.random_epochs) % s.refresh_every == 0
 
-    def refresh(self, epoch: int, embeddings: Floats) -> None:
-        """Finds clusters for this and the following epochs."""
-        size = min(self.settings.cluster_size_at(epoch), self.n_queries)
-        tree = balanced(embeddings, max_leaf=size, seed=self.seed + epoch, n_threads=self.n_threads)
-        self.members = tree.labels.astype(np.int64)
-        self.starts = np.unique(tree.label_ptr)
+    def refresh(self, epoch: int, embeddings: Any) -> None:
+        """Finds clusters of about the size that is due, for this and the following epochs."""
+        n_levels = round(np.log2(max(1.0, self.n_queries / self.settings.cluster_size_at(epoch))))
+        self.members, self.starts = clusters(embeddings, n_levels, seed=self.seed + epoch)
 
     def of_epoch(self, epoch: int) -> Ids:
         """Every query once."""

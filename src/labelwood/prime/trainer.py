@@ -115,7 +115,7 @@ class Trainer:
         self._begin(encoder.to(self.device))
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
-        self.order = QueryOrder(len(pairs.queries), b, seed=t.seed, n_threads=n_threads)
+        self.order = QueryOrder(len(pairs.queries), b, seed=t.seed)
         self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, spared=pairs.spared)
         self.objective = Objective(settings)
         steps = t.epochs * -(-self.n_batches // t.accumulate)
@@ -143,10 +143,9 @@ class Trainer:
         network = DualEncoder.begin(
             encoder,
             self.settings,
-            queries=self.bank.cpu().numpy(),
-            texts=texts.cpu().numpy(),
+            queries=self.bank,
+            texts=texts,
             Y=self.pairs.Y,
-            n_threads=self.n_threads,
         )
         self.network = network.to(self.device)
         self.processes.align(self.network.state_dict().values())
@@ -175,10 +174,10 @@ class Trainer:
 
     def _epoch(self) -> None:
         course, size = self.course, self.settings.batches.size
+        began, first, losses = perf_counter(), course.position, []
         if course.position == 0:
             self._refresh()
         order = self.order.of_epoch(course.epoch)
-        began, first, losses = perf_counter(), course.position, []
         while course.position < self.n_batches:
             at = course.position * size
             batch = self.sampler.batch(order[at : at + size], epoch=course.epoch, step=course.position)
@@ -196,7 +195,7 @@ class Trainer:
         processes.align(self.network.buffers())
         if self.order.is_due(epoch):
             if processes.is_main:
-                self.order.refresh(epoch, self.bank.cpu().numpy())
+                self.order.refresh(epoch, self.bank)
             self.order.members = processes.from_main(self.order.members)
             self.order.starts = processes.from_main(self.order.starts)
         if b.hard_negatives and epoch % b.refresh_every == 0:
