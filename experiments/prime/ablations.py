@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import methods
 from common.kept import Kept
 from corpora import Corpus
 from learning import CONFIGS, Trials
@@ -44,11 +45,14 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 
 
 def _variants(trials: Trials, base: str, given: argparse.Namespace) -> dict[str, Any]:
+    wanted = [config for config in ROWS if given.variants is None or config in given.variants]
+    return {config: [_run(trials, base, config, seed) for seed in range(given.seeds)] for config in wanted}
+
+
+def _run(trials: Trials, base: str, config: str, seed: int) -> dict[str, Any]:
+    """A variant with the base's anchor, batches and rate; where it is the base itself, what `methods` has of it."""
+    if config == "prime_lite":
+        return methods.run(trials, base, seed)
     anchor = load_settings(CONFIGS / f"{base}.toml").objective.anchor
-    found: dict[str, Any] = {}
-    for config in ROWS:
-        if given.variants is None or config in given.variants:
-            changes = {**trials.tuned(base), "objective": {"anchor": anchor}}
-            settings = [trials.settings(config, seed=seed, **changes) for seed in range(given.seeds)]
-            found[config] = [trials.run(f"{base}-{config}-seed-{s}", each) for s, each in enumerate(settings)]
-    return found
+    settings = trials.settings(config, seed=seed, **trials.tuned(base), objective={"anchor": anchor})
+    return trials.run(f"{base}-{config}-seed-{seed}", settings)

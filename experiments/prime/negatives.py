@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import methods
 from common.kept import Kept
 from corpora import Corpus
 from learning import Trials
@@ -18,11 +19,14 @@ EVERY_LABEL = "DEXML"
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each method and size of batches: negatives a query, and test figures."""
     trials = Trials(corpus, kept, given)
-    found: dict[str, Any] = {name: [] for name in CONFIGS.values()}
-    for config, name in CONFIGS.items():
-        for size in SIZES:
-            settings = trials.settings(config, seed=0, **{**trials.tuned(config), "batches": {"size": size}})
-            found[name].append({"negatives": size - 1, **trials.run(f"{config}-batch-{size}", settings)})
-    every = trials.settings("dexml", seed=0, **trials.tuned("dexml"))
-    found[EVERY_LABEL] = [{"negatives": corpus.train.Y.shape[1] - 1, **trials.run("dexml-seed-0", every)}]
+    found: dict[str, Any] = {name: [_run(trials, config, size) for size in SIZES] for config, name in CONFIGS.items()}
+    found[EVERY_LABEL] = [{"negatives": corpus.train.Y.shape[1] - 1, **methods.run(trials, "dexml", 0)}]
     return found
+
+
+def _run(trials: Trials, config: str, size: int) -> dict[str, Any]:
+    tuned = trials.tuned(config)
+    if tuned["batches"]["size"] == size:
+        return {"negatives": size - 1, **methods.run(trials, config, 0)}
+    settings = trials.settings(config, seed=0, **{**tuned, "batches": {"size": size}})
+    return {"negatives": size - 1, **trials.run(f"{config}-batch-{size}", settings)}

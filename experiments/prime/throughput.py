@@ -6,7 +6,7 @@ All with the same encoder, batches and precision, one after the other, and again
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +21,18 @@ STEPS = 24  # that are timed, after some that are not
 WARM_UP = 6
 
 
+# Of each way the bare encoder that it is measured by.
+BARE = {
+    "bare encoder, padded": "bare encoder",
+    "bare encoder": "bare encoder",
+    "DPR": "bare encoder",
+    "PRIME-lite, anchored": "bare encoder",
+    "sentence-transformers": "bare encoder",
+    "bare encoder, two labels a text": "bare encoder, two labels a text",
+    "PRIME, anchored": "bare encoder, two labels a text",
+}
+
+
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each way queries a second, round by round, and the largest memory in GiB."""
     settings = {
@@ -32,18 +44,25 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 
     def compare() -> dict[str, Any]:
         bench = Bench(Trials(corpus, kept, given))
-        ways = {
-            "bare encoder, padded": lambda: bench.bare(packed=False),
-            "bare encoder, as the trainer feeds it": lambda: bench.bare(packed=True),
-            "DPR": lambda: bench.trainer("dpr"),
-            "PRIME-lite": lambda: bench.trainer("prime_lite"),
-            "PRIME": lambda: bench.trainer("prime"),
-            "sentence-transformers": bench.sentence_transformers,
-        }
+        ways = dict(
+            zip(
+                BARE,
+                (
+                    bench.padded(),
+                    bench.bare("anchored_lite"),
+                    bench.trainer("dpr"),
+                    bench.trainer("anchored_lite"),
+                    bench.sentence_transformers(),
+                    bench.bare("anchored"),
+                    bench.trainer("anchored"),
+                ),
+                strict=True,
+            )
+        )
         found: dict[str, Any] = {way: {"rates": [], "memory": 0.0} for way in ways}
         for _ in range(given.rounds):
-            for way, run in ways.items():
-                rate, memory = run()
+            for way, step in ways.items():
+                rate, memory = bench.timed(step)
                 found[way]["rates"].append(rate)
                 found[way]["memory"] = max(found[way]["memory"], memory)
         return found
@@ -51,16 +70,20 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     return kept.figures("throughput", settings, compare)
 
 
+Step = Callable[[int], None]
+
+
 class Bench:
-    """Times steps of training on one dataset."""
+    """Steps of training on one dataset, by their number: the same texts and labels in each way."""
 
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
 
+        from labelwood.inputs import as_labels  # noqa: PLC0415
         from labelwood.prime.encoder import load_encoder  # noqa: PLC0415
         from labelwood.prime.tokens import Tokens  # noqa: PLC0415
 
-        self.torch, self.trials, self.batch = torch, trials, trials.given.batch or BATCH
+        self.torch, self.trials, self.size = torch, trials, trials.given.batch or BATCH
         self.device = torch.device(trials.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.half = torch.bfloat16 if self.device.type == "cuda" else None
         self.encoder = load_encoder(trials.settings("dpr", seed=0).encoder).to(self.device)
@@ -69,94 +92,113 @@ class Bench:
         self.tables = tuple(
             Tokens.of(texts, self.encoder.tokenizer, max_tokens=length) for texts in (train.texts, train.label_texts)
         )
+        self.Y = as_labels(train.Y, len(train))
 
-    def _timed(self, step: Callable[[Any], None], n_queries: int) -> tuple[float, float]:
-        """Queries a second of steps, which get a batch of queries and labels, and the memory they need."""
-        for batch in self._batches(WARM_UP):
-            step(batch)
-        self._wait()
-        if self.device.type == "cuda":
-            self.torch.cuda.reset_peak_memory_stats()
+    def timed(self, step: Step) -> tuple[float, float]:
+        """Queries a second, and GiB that are needed at most."""
+        cuda = self.torch.cuda if self.device.type == "cuda" else None
+        for number in range(WARM_UP):
+            step(number)
+        if cuda:
+            cuda.synchronize()
+            cuda.reset_peak_memory_stats()
         began = perf_counter()
-        for batch in self._batches(STEPS):
-            step(batch)
-        self._wait()
+        for number in range(WARM_UP, WARM_UP + STEPS):
+            step(number)
+        if cuda:
+            cuda.synchronize()
         seconds = perf_counter() - began
-        memory = self.torch.cuda.max_memory_allocated() / 2**30 if self.device.type == "cuda" else 0.0
-        return STEPS * n_queries / seconds, memory
+        return STEPS * self.size / seconds, cuda.max_memory_allocated() / 2**30 if cuda else 0.0
 
-    def _wait(self) -> None:
-        if self.device.type == "cuda":
-            self.torch.cuda.synchronize()
+    def settings(self, config: str) -> Any:
+        """Those of a configuration, with batches at random."""
+        return self.trials.settings(config, seed=0, batches={"sampler": "random", "size": self.size})
 
-    def _batches(self, n: int) -> Iterator[tuple[Any, Any]]:
-        """Random queries, and a label of each."""
-        Y, rng = self.trials.corpus.train.Y, np.random.default_rng(0)
-        rows = np.flatnonzero(np.diff(Y.indptr))
-        for _ in range(n):
-            queries = rng.choice(rows, min(self.batch, len(rows)), replace=False)
-            yield queries, Y.indices[Y.indptr[queries]].astype(np.int64)
+    def batches(self, config: str) -> Callable[[int], Any]:
+        """The batch of a step: what the trainer has in it too."""
+        from labelwood.prime.samplers import BatchSampler, QueryOrder  # noqa: PLC0415
 
-    def bare(self, *, packed: bool) -> tuple[float, float]:
-        """Forward and backward of the encoder alone: padded as is usual, or packed as our trainer does it."""
-        from labelwood.prime.embedding import Embedder  # noqa: PLC0415
+        settings = self.settings(config).batches
+        sampler = BatchSampler(self.Y, settings, seed=0)
+        useful = np.flatnonzero(np.diff(self.Y.indptr))
+        order = useful[QueryOrder(len(useful), settings, seed=0).of_epoch(0)]
 
-        how = {"half": self.half, "compiled": self.trials.given.compile, "pack": packed}
-        embed = Embedder(self.encoder, self.tables, device=self.device, **how)
-        self.encoder.train()
+        def batch(number: int) -> Any:
+            at = number * self.size % max(1, len(order) - self.size)
+            return sampler.batch(order[at : at + self.size], epoch=0, step=number)
 
-        def step(batch: tuple[Any, Any]) -> None:
-            queries, labels = batch
-            texts = labels + len(self.tables[0])
-            for which in [np.concatenate([queries, np.unique(texts)])] if packed else [queries, texts]:
+        return batch
+
+    def padded(self) -> Step:
+        """Forward and backward of the encoder alone, as is usual: padded, a text for each pair."""
+        batches, embed = self.batches("anchored_lite"), self._embedder(pack=False)
+
+        def step(number: int) -> None:
+            batch = batches(number)
+            for which in (batch.queries, batch.labels[batch.columns] + len(self.tables[0])):
                 embed(which).sum().backward()
             self.encoder.zero_grad(set_to_none=True)
 
-        return self._timed(step, self.batch)
+        return step
 
-    def trainer(self, config: str) -> tuple[float, float]:
+    def bare(self, config: str) -> Step:
+        """Forward and backward of the encoder alone on the very batches that the trainer feeds it."""
+        batches, embed = self.batches(config), self._embedder(pack=True)
+
+        def step(number: int) -> None:
+            batch = batches(number)
+            embed(np.concatenate([batch.queries, batch.labels + len(self.tables[0])])).sum().backward()
+            self.encoder.zero_grad(set_to_none=True)
+
+        return step
+
+    def _embedder(self, *, pack: bool) -> Callable[[Any], Any]:
+        from labelwood.prime.embedding import Embedder  # noqa: PLC0415
+
+        how = {"half": self.half, "compiled": self.trials.given.compile, "pack": pack}
+        embed = Embedder(self.encoder, self.tables, device=self.device, **how)
+
+        def learning(which: Any) -> Any:
+            self.encoder.train()
+            return embed(which)
+
+        return learning
+
+    def trainer(self, config: str) -> Step:
         """Whole steps of our trainer, with its sampling, prototypes, loss and update of weights."""
-        from labelwood.inputs import as_labels  # noqa: PLC0415
         from labelwood.prime.trainer import Pairs, Trainer  # noqa: PLC0415
 
-        train = self.trials.corpus.train
-        Y = as_labels(train.Y, len(train))
-        settings = self.trials.settings(config, seed=0, batches={"random_epochs": 0, "size": self.batch})
-        trainer = Trainer(self.encoder, Pairs(*self.tables, Y, Y), settings, device=self.device)
-        trainer.network.train()
-        if trainer.order.is_due(0):
-            trainer.order.refresh(0, trainer.bank.cpu().numpy())
-        order, size = trainer.order.of_epoch(0), settings.batches.size
-        places = iter(range(WARM_UP + STEPS))
+        batches = self.batches(config)
+        trainer = Trainer(self.encoder, Pairs(*self.tables, self.Y, self.Y), self.settings(config), device=self.device)
 
-        def step(_: Any) -> None:
-            number = next(places)
-            at = number * size % max(1, len(order) - size)
-            trainer._learn(trainer.sampler.batch(order[at : at + size], epoch=0, step=number))
+        def step(number: int) -> None:
+            trainer.network.train()
+            trainer._learn(batches(number))
             trainer._update()
 
-        return self._timed(step, size)
+        return step
 
-    def sentence_transformers(self) -> tuple[float, float]:
+    def sentence_transformers(self) -> Step:
         """Its MultipleNegativesRankingLoss on the same pairs: tokens made for each batch, as its trainer does."""
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from sentence_transformers.losses import MultipleNegativesRankingLoss  # noqa: PLC0415
         from sentence_transformers.util import batch_to_device  # noqa: PLC0415
 
-        model = SentenceTransformer(str(self.trials.given.checkpoint), device=str(self.device))
+        model = SentenceTransformer(str(self.trials.given.checkpoint), device=str(self.device)).float()
         model.max_seq_length = MAX_TOKENS[self.trials.corpus.name]
         prepare = getattr(model, "preprocess", None) or model.tokenize  # as newer releases call it
         loss = MultipleNegativesRankingLoss(model)
         adam = self.torch.optim.AdamW(model.parameters(), lr=2e-5, fused=self.device.type == "cuda")
-        train = self.trials.corpus.train
+        train, batches = self.trials.corpus.train, self.batches("anchored_lite")
         model.train()
 
-        def step(batch: tuple[Any, Any]) -> None:
-            texts = [train.texts.take(batch[0]).to_pylist(), train.label_texts.take(batch[1]).to_pylist()]
-            features = [batch_to_device(prepare(some), self.device) for some in texts]
+        def step(number: int) -> None:
+            batch = batches(number)
+            pairs = (train.texts, batch.queries), (train.label_texts, batch.labels[batch.columns])
+            features = [batch_to_device(prepare(texts.take(rows).to_pylist()), self.device) for texts, rows in pairs]
             with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):
                 loss(features, None).backward()
             adam.step()
             adam.zero_grad()
 
-        return self._timed(step, self.batch)
+        return step
