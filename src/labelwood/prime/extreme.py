@@ -16,8 +16,10 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, Sparse
 from labelwood.prime.encoder import unit
 from labelwood.prime.losses.hardest_triplets import hardest_triplets
+from labelwood.prime.objective import marked
 from labelwood.prime.samplers import Ids, QueryOrder, pairs_of, true_pairs
 from labelwood.prime.settings import BatchSettings, ClassifierSettings, PrimeSettings
+from labelwood.prime.tokens import on_device
 
 SCORES = ("fused", "prototypes", "classifiers")
 
@@ -72,9 +74,12 @@ class ClassifierTrainer:
     def step(self, which: Ids) -> Any:
         """Learns from a batch of queries; returns its loss, which stays on the device."""
         labels = np.unique(pairs_of(self.Y, which)[1])
-        truth, spared = (self._marked(Y, which, labels) for Y in (self.Y, self.spared))
-        queries = self.dropout(self.queries[self._there(which)])
-        loss = self.loss(queries @ unit(self.weights(self._there(labels))).T, truth, spared)
+        found = true_pairs(self.Y, which, labels)
+        kept = found if self.spared is self.Y else true_pairs(self.spared, which, labels)
+        rows, columns, *places = on_device((which, labels, *found, *kept), self.queries.device)
+        truth, spared = (marked((len(which), len(labels)), *places[at : at + 2]) for at in (0, 2))
+        queries = self.dropout(self.queries[rows])
+        loss = self.loss(queries @ unit(self.weights(columns)).T, truth, spared)
         loss.backward()
         for group in self.adam.param_groups:
             group["lr"] = self.settings.learning_rate * self.rate(self.done)
@@ -82,12 +87,6 @@ class ClassifierTrainer:
         self.adam.zero_grad(set_to_none=True)
         self.done += 1
         return loss.detach()
-
-    def _marked(self, Y: Sparse, queries: Ids, labels: Ids) -> Any:
-        """Where Y has an entry, queries × labels."""
-        marks = torch.zeros(len(queries), len(labels), dtype=torch.bool, device=self.queries.device)
-        marks[tuple(self._there(places) for places in true_pairs(Y, queries, labels))] = True
-        return marks
 
     def loss(self, similarities: Any, truth: Any, spared: Any) -> Any:
         """What a step is to lower."""
@@ -108,9 +107,6 @@ class ClassifierTrainer:
         if step < warm_up:
             return (step + 1) / warm_up
         return (self.total - step) / max(1, self.total - warm_up)
-
-    def _there(self, numbers: Ids) -> Any:
-        return torch.from_numpy(numbers).to(self.queries.device)
 
 
 def _batches(settings: ClassifierSettings) -> BatchSettings:

@@ -26,9 +26,20 @@ class Relations(NamedTuple):
     @classmethod
     def of(cls, shape: tuple[int, int], true_rows: Any, true_columns: Any, positives: Any, owners: Any) -> Relations:
         """From pairs of queries and columns that belong together."""
-        truth = torch.zeros(shape, dtype=torch.bool, device=true_rows.device)
-        truth[true_rows, true_columns] = True
-        return cls(truth, positives, owners)
+        return cls(marked(shape, true_rows, true_columns), positives, owners)
+
+
+def marked(shape: tuple[int, int], rows: Any, columns: Any) -> Any:
+    """A table that is True where row and column are a pair of those given.
+
+    Example:
+        >>> marked((2, 2), torch.tensor([0]), torch.tensor([1])).int().tolist()
+        [[0, 1], [0, 0]]
+    """
+    table = torch.zeros(shape, dtype=torch.bool, device=rows.device)
+    # Written as ``table[rows, columns] = True``, it would wait for all that the GPU still has to do.
+    table.view(-1).index_fill_(0, rows * shape[1] + columns, True)
+    return table
 
 
 class Objective:
