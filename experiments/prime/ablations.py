@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import methods
 from common.kept import Kept
 from corpora import Corpus
 from learning import CONFIGS, Trials
@@ -52,7 +51,7 @@ def _variants(trials: Trials, base: str, given: argparse.Namespace) -> dict[str,
 def _run(trials: Trials, base: str, config: str, seed: int) -> dict[str, Any]:
     """A variant with the base's anchor, batches and rate; where it is the base itself, what `methods` has of it."""
     if config == "prime_lite":
-        return methods.run(trials, base, seed)
+        return trials.method(base, seed)
     anchor = load_settings(CONFIGS / f"{base}.toml").objective.anchor
     settings = trials.settings(config, seed=seed, **trials.tuned(base), objective={"anchor": anchor})
     return trials.run(f"{base}-{config}-seed-{seed}", settings)

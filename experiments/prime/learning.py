@@ -1,4 +1,4 @@
-"""Dual encoders on a dataset: every method with the same encoder, epochs, batches and learning rates."""
+"""Dual encoders on a dataset: every method with the same encoder and epochs, and rates by the size of batches."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from labelwood.prime import PrimeSettings, load_settings
 CONFIGS = Path(__file__).parent / "configs"
 EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 6}
 PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
-BATCH = 2048
-HELD_OUT = 0.05  # of the training rows, of every method: they choose rates, and calibrate scores
-# Whose size of batches and learning rate each configuration takes; variants take those of what they are variants of.
+HELD_OUT = 0.05  # of the training rows, of every method: they choose sizes of batches, and calibrate scores
+# Learning rates by the size of batches: they rise with its square root.
+RATES = {256: 3e-4, 1024: 7e-4, 2048: 1e-3}
+OURS = "anchored_lite"
+# Whose size of batches each configuration takes; variants take that of what they are variants of. Those that are not
+# here, as DEXML with all labels in each step, take the largest.
 TUNED = {
     "dpr": "dpr",
-    "dexml": "dpr",
     "ngame": "ngame",
     "dexa": "dexa",
     "prime_lite": "prime_lite",
@@ -33,7 +35,6 @@ TUNED = {
     "anchored_lite": "anchored_lite",
     "anchored": "anchored_lite",
 }
-UNTUNED = {"size": 2048, "rate": 1e-3}  # where nothing was chosen
 
 
 class Trials:
@@ -95,10 +96,16 @@ class Trials:
 
         return self.kept.figures(name, _comparable(settings), measure)
 
+    def method(self, config: str, seed: int, size: int | None = None) -> dict[str, Any]:
+        """A method with batches of a size, or that which was chosen; others go on with our default, which is saved."""
+        changes = self.tuned(config) if size is None else sized(size)
+        name = f"{config}-{changes['batches']['size']}-seed-{seed}"
+        return self.run(name, self.settings(config, seed=seed, **changes), save=config == OURS)
+
     def tuned(self, config: str) -> dict[str, dict[str, Any]]:
-        """The size of batches and the learning rate that were chosen for a configuration on this dataset."""
-        chosen = known(self.given.output, "tuning").get(self.corpus.name, {}).get(TUNED[config], UNTUNED)
-        return {"training": {"learning_rate": chosen["rate"]}, "batches": {"size": self.given.batch or chosen["size"]}}
+        """The size of batches that was chosen for a configuration on this dataset, and its learning rate."""
+        chosen = known(self.given.output, "tuning").get(self.corpus.name, {}).get(TUNED.get(config), {})
+        return sized(self.given.batch or chosen.get("size", max(RATES)))
 
     def zero_shot(self) -> dict[str, float]:
         """The encoder as it comes."""
@@ -123,6 +130,12 @@ class Trials:
             return self.corpus.figures(padded(index.topk(texts.cpu().numpy(), k), k))
 
         return self.kept.figures("zero-shot", {"checkpoint": Path(self.given.checkpoint).name}, measure)
+
+
+def sized(size: int) -> dict[str, dict[str, Any]]:
+    """Changes of settings for batches of a size."""
+    rate = RATES.get(size, round(max(RATES.values()) * (size / max(RATES)) ** 0.5, 5))
+    return {"training": {"learning_rate": rate}, "batches": {"size": size}}
 
 
 def _comparable(settings: PrimeSettings) -> dict[str, Any]:

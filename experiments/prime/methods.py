@@ -12,7 +12,6 @@ from learning import Trials
 import labelwood as lw
 
 SETS = tuple(NAMES)
-OURS = "anchored_lite"
 CONFIGS = {
     "dpr": "DPR",
     "ngame": "NGAME",
@@ -31,14 +30,8 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     found: dict[str, Any] = {"tf-idf tree": [tree(corpus, kept, given)], "zero-shot": [trials.zero_shot()]}
     for config, name in CONFIGS.items():
         if config in given.methods:
-            found[name] = [run(trials, config, seed) for seed in range(given.seeds)]
+            found[name] = [trials.method(config, seed) for seed in range(given.seeds)]
     return found
-
-
-def run(trials: Trials, config: str, seed: int) -> dict[str, Any]:
-    """One method; the model of our default is saved, for others go on with it."""
-    settings = trials.settings(config, seed=seed, **trials.tuned(config))
-    return trials.run(f"{config}-seed-{seed}", settings, save=config == OURS)
 
 
 def tree(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:

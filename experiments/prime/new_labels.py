@@ -31,7 +31,7 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
         model = lw.PrimeClassifier(settings=settings, device=given.device, verbose=True)
         model.fit(corpus.train.texts, Y[:, old], texts.take(old), filters=_renumbered(corpus.train.filters, old))
         model.add_labels(texts.take(new))
-        known = trials.model(f"{CONFIG}-seed-0", settings)
+        known = trials.model(f"{CONFIG}-{settings.batches.size}-seed-0", settings)
         return {
             "new labels, from their texts": _recall(corpus, model, np.concatenate([old, new]), new),
             "the same labels, learned": _recall(corpus, known, np.arange(Y.shape[1]), new),

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[1])]
 
 from common.kept import Kept
-from common.parts import keep, known, some_of, write_texts
+from common.parts import keep, known, some_of, whole_numbers, write_texts
 from corpora import NAMES, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
@@ -54,11 +54,6 @@ def write(output: Path) -> None:
     write_texts(output, pictures.draw(found))
 
 
-def pairs(text: str) -> list[tuple[int, float]]:
-    """Reads sizes and rates."""
-    return [(int(size), float(rate)) for size, _, rate in (word.partition(":") for word in text.split(","))]
-
-
 def parse() -> argparse.Namespace:
     """The command line."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -73,7 +68,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--seeds", type=int, default=2, help="none: only what needs no training of encoders")
     arguments.add_argument("--epochs", type=int, help="instead of each dataset's own")
     arguments.add_argument("--batch", type=int, help="queries of a step, instead of what was chosen")
-    arguments.add_argument("--candidates", type=pairs, help="sizes of batches and learning rates to try, as 64:1e-3,…")
+    arguments.add_argument("--sizes", type=whole_numbers, help="of batches, instead of those that are tried")
     arguments.add_argument("--rounds", type=int, default=3, help="of the part throughput")
     arguments.add_argument("--device", help="as torch names it; the GPU, if there is one")
     arguments.add_argument("--compile", action="store_true", help="compile the encoder: a minute first, then faster")

@@ -32,7 +32,7 @@ def tuning(found: Found) -> dict[str, str]:
             cells = [f"{each['P@1']:.1f} ({each['mean_cosine']:.2f})" for each in own["tried"]]
             lines.append([NAMES[name], config, *cells])
     tried = next(iter(next(iter(found.values())).values()))["tried"]
-    header = [f"{each['size']} queries, {each['rate']:g}" for each in tried]
+    header = [f"batches of {each['size']:,}" for each in tried]
     return {"tuning": table(["held-out P@1 (mean cosine)", "", *header], lines)}
 
 

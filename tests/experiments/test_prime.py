@@ -17,8 +17,8 @@ FAST = (
     "tiny:16",
     "--epochs",
     "2",
-    "--candidates",
-    "32:1e-3,64:1e-2",
+    "--sizes",
+    "32,64",
     "--seeds",
     "2",
     "--device",
@@ -86,13 +86,14 @@ def test_fused_models_stand_beside_their_members(output):
 
 
 def test_what_held_out_rows_choose_is_used(output):
-    for own in found(output, "tuning").values():
-        best = max(own["tried"], key=lambda each: each["P@1"])
-        assert (own["size"], own["rate"]) == (best["size"], best["rate"])
-    chosen = found(output, "tuning")["dpr"]
-    record = json.loads((output / "runs" / "wordnet" / "dpr-seed-0.json").read_text())
-    assert record["settings"]["training"]["learning_rate"] == chosen["rate"]
-    assert record["settings"]["batches"]["size"] == chosen["size"]
+    for config, own in found(output, "tuning").items():
+        assert own["size"] == max(own["tried"], key=lambda each: each["P@1"])["size"]
+        for each in own["tried"]:
+            record = json.loads((output / "runs" / "wordnet" / f"{config}-{each['size']}-seed-0.json").read_text())
+            assert record["settings"]["batches"]["size"] == each["size"]
+            assert record["figures"]["history"][-1]["P@1"] == each["P@1"]
+    chosen = found(output, "tuning")["dpr"]["size"]
+    assert (output / "runs" / "wordnet" / f"dpr-{chosen}-seed-1.json").exists()
 
 
 def test_changes_are_those_of_the_same_seed(output):
