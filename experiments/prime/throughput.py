@@ -17,8 +17,8 @@ from learning import Trials
 
 SETS = tuple(NAMES)
 BATCH = 2048  # queries
-STEPS = 24  # that are timed, after some that are not
-WARM_UP = 6
+STEPS = 16  # that are timed, after some that are not
+WARM_UP = 4
 
 
 # Of each way the bare encoder that it is measured by.
