@@ -176,7 +176,30 @@ class Params:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-class Ranker(Params):
+class Saved:
+    """What can be written to a folder, and be read again by `labelwood.load`.
+
+    Example:
+        >>> from labelwood import CentroidClassifier
+        >>> CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]]).save("model")
+    """
+
+    state: Any
+
+    @property
+    def writes(self) -> bool:
+        """Whether `save` does: of processes that trained a model together, only the main one's does."""
+        return True
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the model to a folder, replacing a model that is there in one step."""
+        from labelwood import store
+
+        if self.writes:
+            store.write(path, self.state())
+
+
+class Ranker(Params, Saved):
     """What follows from the best labels of rows, whether these are features or texts: `predict_topk` gives them.
 
     Example:
@@ -294,12 +317,6 @@ class Model(Ranker, ABC):
         """The same as sparse rows, whatever they were."""
         features = self.check_features(X)
         return features if isinstance(features, Sparse) else from_dense(features)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the model to a folder, replacing a model that is there in one step."""
-        from labelwood import store
-
-        store.write(path, self.state())
 
     def state(self) -> State:
         """Everything the store needs to write this model."""

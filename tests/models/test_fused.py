@@ -140,6 +140,16 @@ def test_any_number_can_be_the_tail_of_a_model_that_is_saved(data, tmp_path, tai
     assert lw.load(tmp_path / "model").fusion_.tail_ == tail
 
 
+def test_only_the_process_whose_members_write_saves(fitted, tmp_path, monkeypatch):
+    prime = next(member for member in fitted.members_ if isinstance(member, lw.PrimeClassifier))
+    monkeypatch.setattr(prime, "_writes", False)  # as in all processes but the main one
+    named = lw.TextClassifier()
+    named.model_ = prime
+    for number, model in enumerate((prime, fitted, named)):
+        model.save(tmp_path / str(number))
+    assert not list(tmp_path.iterdir())
+
+
 def hostile_changes(state):
     """States that contradict themselves, by what is wrong with them."""
     fusion, parts = state.parts["fusion"], state.parts

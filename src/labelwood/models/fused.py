@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -165,11 +164,10 @@ class FusedClassifier(Ranker):
         low = top.scores < limits.min_score
         return padded(TopK(np.where(low, -1, top.ids), np.where(low, np.float32(-np.inf), top.scores)), k)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the model with its members to a folder, replacing a model that is there in one step."""
-        from labelwood import store
-
-        store.write(path, self.state())
+    @property
+    def writes(self) -> bool:
+        """Whether `save` does: where its members do."""
+        return all(member.writes for member in getattr(self, "members_", ()))
 
     def state(self) -> State:
         """Everything the store needs."""

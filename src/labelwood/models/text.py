@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from labelwood.base import Model, Params, Threads, TopK
+from labelwood.base import Model, Params, Saved, Threads, TopK
 from labelwood.data.dataset import Dataset, from_names, strings
 from labelwood.data.groups import check_groups, grouped_labels
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
@@ -40,7 +39,7 @@ _VECTORIZERS: dict[str, Any] = {cls.kind: cls for cls in (TextVectorizer, Joined
 _ANY_K = 1000  # a k beyond the labels is harmless up to here; far beyond, answers would be mostly padding
 
 
-class TextClassifier(Params):
+class TextClassifier(Params, Saved):
     """Joins features, a model and label names.
 
     It learns from texts and names of labels, or from a whole `Dataset`; a dataset that brings numeric features needs
@@ -287,11 +286,10 @@ class TextClassifier(Params):
         copy.model_ = model.compressed(max_features=max_features, **how)
         return copy
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes everything to a folder, replacing a model that is there in one step."""
-        from labelwood import store
-
-        store.write(path, self.state())
+    @property
+    def writes(self) -> bool:
+        """Whether `save` does: where its model does."""
+        return not hasattr(self, "model_") or bool(self.model_.writes)
 
     def state(self) -> State:
         """Everything the store needs."""

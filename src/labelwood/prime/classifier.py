@@ -317,15 +317,10 @@ class PrimeClassifier(Ranker):
         with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield device
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the model to a folder, replacing a model that is there in one step.
-
-        Of processes that trained it together, only the main one writes.
-        """
-        from labelwood import store
-
-        if self._writes:
-            store.write(path, self.state())
+    @property
+    def writes(self) -> bool:
+        """Whether `save` does: of processes that trained it together, only the main one's does."""
+        return self._writes
 
     def state(self) -> State:
         """Everything the store needs."""
