@@ -25,7 +25,7 @@ import table3
 import table5
 import unlabelled
 from common.kept import Kept
-from common.parts import keep, known, numbers, some_of, whole_numbers, write_texts
+from common.parts import keep, numbers, runs_folder, some_of, whole_numbers, write_all
 from datasets import NAMES
 from rivals.environments import default_cache
 
@@ -58,22 +58,10 @@ def main() -> None:
         module = importlib.import_module(part)
         for name in (name for name in options.sets if name in module.SETS):
             sys.stderr.write(f"{name}: {part}\n")
-            kept = Kept(options.output / "runs" / (name if options.rows is None else f"{name}-{options.rows}"))
+            kept = Kept(runs_folder(options.output, name, options.rows))
             keep(options.output, part, name, module.measure(name, kept, options), NAMES)
     if not options.figures_only:
-        write(options.output)
-
-
-def write(output: Path) -> None:
-    """Tables and pictures of all that is known."""
-    import pictures  # noqa: PLC0415  # matplotlib may be missing where a part is only measured
-    import tables  # noqa: PLC0415
-
-    found = {part: known(output, part) for part in PARTS}
-    for part, own in found.items():
-        if own:
-            write_texts(output, {f"{table}.md": text for table, text in getattr(tables, part)(own).items()})
-    write_texts(output, pictures.draw(found))
+        write_all(options.output, PARTS)
 
 
 def parse() -> argparse.Namespace:

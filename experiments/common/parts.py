@@ -30,6 +30,23 @@ def write_texts(output: Path, texts: Mapping[str, str]) -> None:
         (output / file).write_text(text, "utf-8")
 
 
+def write_all(output: Path, parts: Iterable[str]) -> None:
+    """Tables and pictures of all that is known, made by the modules `tables` and `pictures` beside the experiment."""
+    import pictures  # noqa: PLC0415  # matplotlib may be missing where a part is only measured
+    import tables  # noqa: PLC0415
+
+    found = {part: known(output, part) for part in parts}
+    for part, own in found.items():
+        if own:
+            write_texts(output, {f"{table}.md": text for table, text in getattr(tables, part)(own).items()})
+    write_texts(output, pictures.draw(found))
+
+
+def runs_folder(output: Path, name: str, rows: int | None) -> Path:
+    """Where runs on a dataset are kept, apart from those on only so many rows of it."""
+    return output / "runs" / (name if rows is None else f"{name}-{rows}")
+
+
 def some_of(names: Mapping[str, Any]) -> Callable[[str], list[str]]:
     """Reads names with commas between them."""
 

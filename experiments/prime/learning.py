@@ -8,10 +8,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from common.kept import Kept
 from common.parts import known
-from corpora import FIGURES, MAX_TOKENS, Corpus
+from corpora import MAX_TOKENS, Corpus
 
 import labelwood as lw
 from labelwood.base import padded
@@ -143,15 +142,3 @@ def _comparable(settings: PrimeSettings) -> dict[str, Any]:
     found: dict[str, Any] = settings.model_dump(mode="json")
     found["encoder"]["checkpoint"] = Path(settings.encoder.checkpoint).name
     return found
-
-
-def means(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Of each figure the mean over seeds, and the least and the largest."""
-    return {
-        name: {
-            "mean": float(np.mean([run[name] for run in runs])),
-            "least": min(run[name] for run in runs),
-            "most": max(run[name] for run in runs),
-        }
-        for name in (*FIGURES, "seconds")
-    }

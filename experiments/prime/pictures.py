@@ -53,26 +53,27 @@ def together(found: Mapping[str, Any]) -> Figure:
 
 def course(found: Mapping[str, Any]) -> Figure:
     """P@1 on held-out rows over seconds of training."""
-    figure, panels = _panels(len(found))
-    for axes, (name, ways) in zip(panels, found.items(), strict=True):
-        for number, (way, own) in enumerate(ways.items()):
-            plot(axes, number, way, (own["seconds"], own["P@1"]))
-        axes.set_title(NAMES[name])
-        axes.set_xlabel("seconds of training")
-    panels[0].set_ylabel("P@1 on held-out rows (%)")
-    _legend(figure, panels[0])
-    return figure
+    curves = {name: {way: (own["seconds"], own["P@1"]) for way, own in ways.items()} for name, ways in found.items()}
+    return _curves(curves, "seconds of training", "P@1 on held-out rows (%)")
 
 
 def negatives(found: Mapping[str, Any]) -> Figure:
     """P@1 against negatives a query."""
+    curves = {
+        name: {way: ([run["negatives"] for run in runs], [run["P@1"] for run in runs]) for way, runs in ways.items()}
+        for name, ways in found.items()
+    }
+    return _curves(curves, "negatives a query", "P@1 (%)", scale="log")
+
+
+def _curves(found: Mapping[str, Mapping[str, Any]], below: str, beside: str, *, scale: str = "linear") -> Figure:
     figure, panels = _panels(len(found))
     for axes, (name, ways) in zip(panels, found.items(), strict=True):
-        for number, (way, runs) in enumerate(ways.items()):
-            plot(axes, number, way, ([run["negatives"] for run in runs], [run["P@1"] for run in runs]))
-        axes.set_xscale("log")
+        for number, (way, points) in enumerate(ways.items()):
+            plot(axes, number, way, points)
+        axes.set_xscale(scale)
         axes.set_title(NAMES[name])
-        axes.set_xlabel("negatives a query")
-    panels[0].set_ylabel("P@1 (%)")
+        axes.set_xlabel(below)
+    panels[0].set_ylabel(beside)
     _legend(figure, panels[0])
     return figure

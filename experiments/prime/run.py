@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[1])]
 
 from common.kept import Kept
-from common.parts import keep, known, some_of, whole_numbers, write_texts
+from common.parts import keep, runs_folder, some_of, whole_numbers, write_all
 from corpora import NAMES, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
@@ -36,22 +36,10 @@ def main() -> None:
             if name in module.SETS:
                 found = found or corpus(name, options.data, options.rows)
                 sys.stderr.write(f"{name}: {part}\n")
-                kept = Kept(options.output / "runs" / (name if options.rows is None else f"{name}-{options.rows}"))
+                kept = Kept(runs_folder(options.output, name, options.rows))
                 keep(options.output, part, name, module.measure(found, kept, options), NAMES)
     if not options.figures_only:
-        write(options.output)
-
-
-def write(output: Path) -> None:
-    """Tables and pictures of all that is known."""
-    import pictures  # noqa: PLC0415  # matplotlib may be missing where a part is only measured
-    import tables  # noqa: PLC0415
-
-    found = {part: known(output, part) for part in PARTS}
-    for part, own in found.items():
-        if own:
-            write_texts(output, {f"{table}.md": text for table, text in getattr(tables, part)(own).items()})
-    write_texts(output, pictures.draw(found))
+        write_all(options.output, PARTS)
 
 
 def parse() -> argparse.Namespace:

@@ -9,7 +9,7 @@ import numpy as np
 from ablations import ROWS
 from common.markdown import signed, table, with_spread
 from corpora import FIGURES, NAMES
-from throughput import BARE
+from throughput import WAYS
 
 Found = Mapping[str, Any]
 # P@1 and PSP@1 of the paper's variants of PRIME-lite on LF-AmazonTitles-1.3M.
@@ -143,7 +143,7 @@ def throughput(found: Found) -> dict[str, str]:
     lines = []
     for name, ways in found.items():
         for way, own in ways.items():
-            rate, bare = (float(np.median(ways[each]["rates"])) for each in (way, BARE[way]))
+            rate, bare = (float(np.median(ways[each]["rates"])) for each in (way, WAYS[way][0]))
             cells = [f"{rate:,.0f} ({min(own['rates']):,.0f}–{max(own['rates']):,.0f})", f"{rate / bare:.2f}"]
             lines.append([NAMES[name], way, *cells, f"{own['memory']:.1f}"])
     header = ["", "", "queries a second", "of the bare encoder", "GiB at most"]

@@ -21,18 +21,6 @@ STEPS = 16  # that are timed, after some that are not
 WARM_UP = 4
 
 
-# Of each way the bare encoder that it is measured by.
-BARE = {
-    "bare encoder, padded": "bare encoder",
-    "bare encoder": "bare encoder",
-    "DPR": "bare encoder",
-    "PRIME-lite, anchored": "bare encoder",
-    "sentence-transformers": "bare encoder",
-    "bare encoder, two labels a text": "bare encoder, two labels a text",
-    "PRIME, anchored": "bare encoder, two labels a text",
-}
-
-
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each way queries a second, round by round, and the largest memory in GiB."""
     settings = {
@@ -44,25 +32,10 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 
     def compare() -> dict[str, Any]:
         bench = Bench(Trials(corpus, kept, given))
-        ways = dict(
-            zip(
-                BARE,
-                (
-                    bench.padded(),
-                    bench.bare("anchored_lite"),
-                    bench.trainer("dpr"),
-                    bench.trainer("anchored_lite"),
-                    bench.sentence_transformers(),
-                    bench.bare("anchored"),
-                    bench.trainer("anchored"),
-                ),
-                strict=True,
-            )
-        )
-        found: dict[str, Any] = {way: {"rates": [], "memory": 0.0} for way in ways}
+        found: dict[str, Any] = {way: {"rates": [], "memory": 0.0} for way in WAYS}
         for _ in range(given.rounds):
-            for way, step in ways.items():
-                rate, memory = bench.timed(step)
+            for way, (_, make) in WAYS.items():  # made anew each time, or its memory would be that of all of them
+                rate, memory = bench.timed(make(bench))
                 found[way]["rates"].append(rate)
                 found[way]["memory"] = max(found[way]["memory"], memory)
         return found
@@ -202,3 +175,15 @@ class Bench:
             adam.zero_grad()
 
         return step
+
+
+# Each with the bare encoder that it is measured by.
+WAYS: dict[str, tuple[str, Callable[[Bench], Step]]] = {
+    "bare encoder, padded": ("bare encoder", Bench.padded),
+    "bare encoder": ("bare encoder", lambda bench: bench.bare("anchored_lite")),
+    "DPR": ("bare encoder", lambda bench: bench.trainer("dpr")),
+    "PRIME-lite, anchored": ("bare encoder", lambda bench: bench.trainer("anchored_lite")),
+    "sentence-transformers": ("bare encoder", Bench.sentence_transformers),
+    "bare encoder, two labels a text": ("bare encoder, two labels a text", lambda bench: bench.bare("anchored")),
+    "PRIME, anchored": ("bare encoder, two labels a text", lambda bench: bench.trainer("anchored")),
+}

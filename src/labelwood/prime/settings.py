@@ -58,7 +58,7 @@ class PrototypeSettings(_Group):
 
     # "network": text, free vector and centroid through a transformer layer; "sum": text plus free vector; "text"
     kind: Literal["network", "sum", "text"] = "network"
-    free_vectors: Annotated[int, Ge(0)] = 65536  # never more than there are labels
+    free_vectors: Annotated[int, Ge(0)] = 65536  # as many as labels, or the next lower power of two
     centroids: bool = True
     momentum: Annotated[float, Ge(0), Le(1)] = 0.95
     heads: Count = 1
