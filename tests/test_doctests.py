@@ -33,8 +33,13 @@ ROOMS = [
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    failed, _ = doctest.testmod(importlib.import_module(name))
-    assert failed == 0
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as e:
+        if e.name != "triton":
+            raise
+        pytest.skip("needs triton, which comes with torch for GPUs")
+    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -6,6 +6,7 @@ A transformer's layers see tokens one by one except in attention, where each tex
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PACKED = "labelwood_packed"
+_HAS_TRITON = find_spec("triton") is not None  # comes with torch where that is made for NVIDIA GPUs
 _EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
 _ALIKE = 0.999  # their cosine in half precision, which rounds by less
+_SAME_WAY = 0.99  # the cosine of the gradients of any matrix, which rounding changes more
+_NO_GRADIENT = 1e-6  # of the largest of all: what a matrix has that does not matter, as those of attention to one token
+_MOST_TOKENS, _WIDTHS = 128, (16, 32, 64, 128)  # of what our own kernel is made for: texts, and heads
 
 
 def packed_attention(
@@ -44,9 +49,14 @@ def packed_attention(
     is_usual = scaling is None or scaling == query.shape[-1] ** -0.5
     scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
     if query.is_cuda and longest:
+        flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
+        if longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and _HAS_TRITON:
+            from labelwood.prime.short_attention import short_attention
+
+            factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
+            return short_attention(*flat, bounds, longest, factor)[None], None
         from torch.nn.attention.varlen import varlen_attn
 
-        flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
         return varlen_attn(*flat, bounds, bounds, longest, longest, **scale)[None], None
     sizes = bounds.diff().tolist()
     texts = zip(*(tensor.split(sizes, dim=2) for tensor in (query, key, value)), strict=True)
@@ -114,9 +124,25 @@ def _are_alike(encoder: Any, device: Any, half: Any, longest: int) -> bool:
         missed = (encoder.packed(*packed._replace(longest=0)) - expected).norm(dim=1)
         if not bool((missed <= _EXACT * expected.norm(dim=1)).all()):
             return False
-    with torch.no_grad(), torch.autocast(kind, half, enabled=half is not None):
-        cosines = nn.functional.cosine_similarity(encoder.packed(*packed).float(), expected)
-    return bool((cosines > _ALIKE).all())
+    with torch.enable_grad():
+        with torch.autocast(kind, half, enabled=half is not None):
+            found, expected = encoder.packed(*packed).float(), encoder(*padded).float()
+        alike = nn.functional.cosine_similarity(found, expected) > _ALIKE
+        return bool(alike.all()) and _go_the_same_way(*(_gradients(encoder, vectors) for vectors in (found, expected)))
+
+
+def _gradients(encoder: Any, vectors: Any) -> list[Any]:
+    """Of all matrices that the encoder learns, for a sum of the vectors' numbers with weights."""
+    weights = torch.linspace(-1, 1, vectors.numel(), device=vectors.device).cos()
+    matrices = [parameter for parameter in encoder.parameters() if parameter.requires_grad and parameter.ndim > 1]
+    found = torch.autograd.grad((vectors.flatten() * weights).sum(), matrices, allow_unused=True)
+    return [gradient for gradient in found if gradient is not None]
+
+
+def _go_the_same_way(some: list[Any], others: list[Any]) -> bool:
+    largest = max(float(gradient.norm()) for gradient in others)
+    pairs = [pair for pair in zip(some, others, strict=True) if float(pair[1].norm()) > _NO_GRADIENT * largest]
+    return all(float(nn.functional.cosine_similarity(a.flatten(), b.flatten(), dim=0)) > _SAME_WAY for a, b in pairs)
 
 
 def use_packed_attention(model: Any) -> bool:
