@@ -65,7 +65,7 @@ def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):
     assert not packs(encoder, "cpu", None, longest=16), "no way to change its attention"
 
 
-@pytest.mark.parametrize("error", [None, RuntimeError("no such kernel")])
+@pytest.mark.parametrize("error", [None, RuntimeError("no such kernel"), Exception("one that does not compile")])
 def test_an_encoder_that_does_not_pack_keeps_its_own_attention(encoder, monkeypatch, error):
     def packed(*batch):
         if error:

@@ -96,7 +96,7 @@ def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     was_training, before = encoder.training, encoder.model.config._attn_implementation
     try:
         alike = use_packed_attention(encoder.model) and _are_alike(encoder.eval(), device, half, longest)
-    except (AttributeError, ImportError, KeyError, RuntimeError, TypeError, ValueError):
+    except Exception:  # a trial: whatever an encoder or a compiler of kernels raises, padding works
         alike = False
     finally:
         encoder.train(was_training)
