@@ -17,7 +17,7 @@ from labelwood.base import padded
 from labelwood.prime import PrimeSettings, load_settings
 
 CONFIGS = Path(__file__).parent / "configs"
-EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 6}
+EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 4}
 PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
 HELD_OUT = 0.05  # of the training rows, of every method: they choose sizes of batches, and calibrate scores
 # Learning rates by the size of batches: they rise with its square root.
