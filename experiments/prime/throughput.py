@@ -6,7 +6,8 @@ All with the same encoder, batches and precision, one after the other, and again
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from time import perf_counter
 from typing import Any
 
@@ -43,11 +44,11 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     return kept.figures("throughput", settings, compare)
 
 
-Step = Callable[[int], None]
+Step = Callable[[], None]
 
 
 class Bench:
-    """Steps of training on one dataset, by their number: the same texts and labels in each way."""
+    """Steps of training on one dataset: the same texts and labels in each way."""
 
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
@@ -70,14 +71,14 @@ class Bench:
     def timed(self, step: Step) -> tuple[float, float]:
         """Queries a second, and GiB that are needed at most."""
         cuda = self.torch.cuda if self.device.type == "cuda" else None
-        for number in range(WARM_UP):
-            step(number)
+        for _ in range(WARM_UP):
+            step()
         if cuda:
             cuda.synchronize()
             cuda.reset_peak_memory_stats()
         began = perf_counter()
-        for number in range(WARM_UP, WARM_UP + STEPS):
-            step(number)
+        for _ in range(STEPS):
+            step()
         if cuda:
             cuda.synchronize()
         seconds = perf_counter() - began
@@ -87,9 +88,9 @@ class Bench:
         """Those of a configuration, with batches at random."""
         return self.trials.settings(config, seed=0, batches={"sampler": "random", "size": self.size})
 
-    def batches(self, config: str) -> Callable[[int], Any]:
-        """The batch of a step: what the trainer has in it too."""
-        from labelwood.prime.samplers import BatchSampler, QueryOrder  # noqa: PLC0415
+    def batches(self, config: str) -> Iterator[Any]:
+        """The batches of the steps: what the trainer has in them too."""
+        from labelwood.prime.samplers import BatchSampler, QueryOrder, ahead  # noqa: PLC0415
 
         settings = self.settings(config).batches
         sampler = BatchSampler(self.Y, settings, seed=0)
@@ -100,14 +101,14 @@ class Bench:
             at = number * self.size % max(1, len(order) - self.size)
             return sampler.batch(order[at : at + self.size], epoch=0, step=number)
 
-        return batch
+        return ahead(batch, count())
 
     def padded(self) -> Step:
         """Forward and backward of the encoder alone, as is usual: padded, a text for each pair."""
         batches, embed = self.batches("anchored_lite"), self._embedder(pack=False)
 
-        def step(number: int) -> None:
-            batch = batches(number)
+        def step() -> None:
+            batch = next(batches)
             for which in (batch.queries, batch.labels[batch.columns] + len(self.tables[0])):
                 embed(which).sum().backward()
             self.encoder.zero_grad(set_to_none=True)
@@ -118,8 +119,8 @@ class Bench:
         """Forward and backward of the encoder alone on the very batches that the trainer feeds it."""
         batches, embed = self.batches(config), self._embedder(pack=True)
 
-        def step(number: int) -> None:
-            batch = batches(number)
+        def step() -> None:
+            batch = next(batches)
             embed(np.concatenate([batch.queries, batch.labels + len(self.tables[0])])).sum().backward()
             self.encoder.zero_grad(set_to_none=True)
 
@@ -144,9 +145,9 @@ class Bench:
         batches = self.batches(config)
         trainer = Trainer(self.encoder, Pairs(*self.tables, self.Y, self.Y), self.settings(config), device=self.device)
 
-        def step(number: int) -> None:
+        def step() -> None:
             trainer.network.train()
-            trainer._learn(batches(number))
+            trainer._learn(next(batches))
             trainer._update()
 
         return step
@@ -165,8 +166,8 @@ class Bench:
         train, batches = self.trials.corpus.train, self.batches("anchored_lite")
         model.train()
 
-        def step(number: int) -> None:
-            batch = batches(number)
+        def step() -> None:
+            batch = next(batches)
             pairs = (train.texts, batch.queries), (train.label_texts, batch.labels[batch.columns])
             features = [batch_to_device(prepare(texts.take(rows).to_pylist()), self.device) for texts, rows in pairs]
             with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic, sleep
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from labelwood.inputs import from_dense
 from labelwood.prime.mining import mined
-from labelwood.prime.samplers import BatchSampler, Positives, QueryOrder
+from labelwood.prime.samplers import BatchSampler, Positives, QueryOrder, ahead
 from labelwood.prime.settings import BatchSettings
 
 
@@ -146,3 +148,28 @@ def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
     truth[batch.true_rows, batch.true_columns] = 1
     assert np.array_equal(truth, spared[:, batch.labels[batch.columns]])
     assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]
+
+
+def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the_caller():
+    made = []
+
+    def make(step):
+        made.append(step)
+        if step == 3:
+            raise ValueError(step)
+        return step
+
+    batches = ahead(make, range(9))
+    assert next(batches) == 0
+    wait_until(lambda: made == [0, 1])
+    assert [next(batches), next(batches)] == [1, 2]
+    with pytest.raises(ValueError, match="3"):
+        next(batches)
+    assert max(made) <= 4
+
+
+def wait_until(is_so, seconds=10):
+    end = monotonic() + seconds
+    while not is_so():
+        assert monotonic() < end
+        sleep(0.001)

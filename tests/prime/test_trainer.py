@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -74,6 +75,22 @@ def test_training_that_was_killed_goes_on_to_exactly_the_same_weights(tmp_path, 
     assert resumed.course.step == lives
     resumed.train()
     assert same(weights(straight), weights(resumed))
+
+
+@pytest.mark.parametrize("kind", ["text", "network"])
+def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
+    # Traced and differentiated as for a GPU; only the last step, kernels, is not waited for here.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    parts = {"kind": kind, "dropout": 0.0}
+    eager, compiled = (make(changed(prototypes=parts, training={"compile": on})) for on in (False, True))
+    for trainer in (eager, compiled):
+        trainer.train()
+    expected, found = weights(eager), weights(compiled)
+    assert expected.keys() == found.keys()
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-5)
+    first = make(changed(prototypes=parts))
+    assert not same(weights(first), expected)
 
 
 def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):

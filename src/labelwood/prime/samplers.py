@@ -5,6 +5,8 @@ Random numbers depend on the seed, the epoch and the step alone, so that trainin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,6 +167,23 @@ class BatchSampler:
             column_labels = np.append(column_labels, self.hard.draw(queries, self.settings.hard_negatives, rng))
         labels, columns = np.unique(column_labels, return_inverse=True)
         return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, column_labels))
+
+
+def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]:
+    """The batch of each step; while one is in use the next is made, so that no GPU waits for it.
+
+    Example:
+        >>> list(ahead(lambda step: step * 10, range(3)))
+        [0, 10, 20]
+    """
+    following: Future[Batch] | None = None
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        for step in steps:
+            present, following = following, thread.submit(made, step)
+            if present is not None:
+                yield present.result()
+        if following is not None:
+            yield following.result()
 
 
 def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:

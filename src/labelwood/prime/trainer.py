@@ -25,7 +25,7 @@ from labelwood.prime.network import DualEncoder, all_prototypes
 from labelwood.prime.objective import Objective, Relations
 from labelwood.prime.optimiser import Optimiser
 from labelwood.prime.processes import Processes
-from labelwood.prime.samplers import Batch, BatchSampler, HardNegatives, QueryOrder
+from labelwood.prime.samplers import Batch, BatchSampler, HardNegatives, QueryOrder, ahead
 from labelwood.prime.settings import PrimeSettings
 from labelwood.prime.tokens import Tokens, on_device
 
@@ -178,9 +178,11 @@ class Trainer:
         if course.position == 0:
             self._refresh()
         order = self.order.of_epoch(course.epoch)
-        while course.position < self.n_batches:
-            at = course.position * size
-            batch = self.sampler.batch(order[at : at + size], epoch=course.epoch, step=course.position)
+
+        def made(step: int) -> Batch:
+            return self.sampler.batch(order[step * size : (step + 1) * size], epoch=course.epoch, step=step)
+
+        for batch in ahead(made, range(first, self.n_batches)):
             losses.append(self._learn(batch))
             course.position += 1
             self.done = course.epoch * self.n_batches + course.position
