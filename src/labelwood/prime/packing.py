@@ -6,7 +6,6 @@ A transformer's layers see tokens one by one except in attention, where each tex
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from labelwood.prime.kernels import HAS_TRITON
+
 PACKED = "labelwood_packed"
-_HAS_TRITON = find_spec("triton") is not None  # comes with torch where that is made for NVIDIA GPUs
 _EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
 _ALIKE = 0.999  # their cosine in half precision, which rounds by less
 _SAME_WAY = 0.99  # the cosine of the gradients of any matrix, which rounding changes more
@@ -50,8 +50,8 @@ def packed_attention(
     scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
     if query.is_cuda and longest:
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        if longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and _HAS_TRITON:
-            from labelwood.prime.short_attention import short_attention
+        if longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and HAS_TRITON:
+            from labelwood.prime.kernels.short_attention import short_attention
 
             factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
             return short_attention(*flat, bounds, longest, factor)[None], None

@@ -35,7 +35,7 @@ class LabelPrototypeNetwork(nn.Module):  # type: ignore[misc]  # torch is not ty
     def forward(self, texts: Any, free: Any = None, centroids: Any = None) -> Any:
         """Prototypes z, labels × dim."""
         sources = [source for source in (texts, free, centroids) if source is not None]
-        with sdpa_kernel(SDPBackend.MATH):  # kernels for long sequences take ten times as long for three
+        with sdpa_kernel(SDPBackend.MATH):  # others are made for long sequences, and this one has three
             mixed = self.layer(torch.stack(sources, dim=1)).mean(dim=1)
         return nn.functional.normalize(mixed.float(), dim=1)
 
