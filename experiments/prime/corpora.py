@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import labelwood as lw
 from labelwood.labels import LabelIndex, inverse_propensities
@@ -65,3 +66,24 @@ def corpus(name: str, data: Path, n_rows: int | None = None) -> Corpus:
     if n_rows is not None:
         train, test = (split.take(range(min(n_rows, len(split)))) for split in (train, test))
     return Corpus(name, train, test)
+
+
+def reversed_pairs(rows: lw.Dataset, learned: lw.Dataset) -> NDArray[np.int64]:
+    """Pairs (row, label) of `rows` whose reverse is a pair of `learned`: the label's text has the row's as its label.
+
+    Books that the same people read are labels of each other. BookCrossing bars such pairs from test rows, and what is
+    calibrated on rows that have them trusts too much in who has seen them.
+    """
+    n_labels = len(rows.label_texts)
+    of_text = {text: label for label, text in enumerate(rows.label_texts.to_pylist())}
+
+    def pairs(some: lw.Dataset) -> tuple[Any, Any, Any]:
+        own = np.array([of_text.get(text, -1) for text in some.texts.to_pylist()], np.int64)
+        at = some.Y.tocoo()
+        is_known = own[at.row] >= 0
+        return at.row[is_known].astype(np.int64), own[at.row[is_known]], at.col[is_known].astype(np.int64)
+
+    _, owns, labels = pairs(learned)
+    at, own, label = pairs(rows)
+    seen = np.isin(label * n_labels + own, owns * n_labels + labels)
+    return np.stack([at[seen], label[seen]], axis=1)

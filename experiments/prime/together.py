@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from common.kept import Kept
-from corpora import NAMES, Corpus
+from corpora import NAMES, Corpus, reversed_pairs
 from fusion import Part, compare, split
 from learning import HELD_OUT, Trials
 
@@ -30,6 +31,8 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
             {"training": {"held_out": 0.0}, "classifiers": {"enabled": True}}
         )
         described = {"epochs": settings.training.epochs, "config": CONFIG, **tuned}
+        if corpus.test.filters is not None:
+            described["reversed pairs"] = "barred"
         found[str(seed)] = kept.figures(
             f"together-seed-{seed}", described, lambda settings=settings: lines(corpus, settings, given)
         )
@@ -40,6 +43,8 @@ def lines(corpus: Corpus, settings: Any, given: argparse.Namespace) -> dict[str,
     """Trains on all rows but a few, on which scores are calibrated."""
     train, test = corpus.train, corpus.test
     learned, judged = (train.take(rows) for rows in split(train.Y, HELD_OUT, settings.training.seed))
+    if judged.filters is not None:
+        judged = replace(judged, filters=np.concatenate([judged.filters, reversed_pairs(judged, learned)]))
     began = perf_counter()
     model = lw.PrimeClassifier(settings=settings, device=given.device, verbose=True)
     model.fit(learned.texts, learned.Y, train.label_texts, filters=learned.filters)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.prime.corpora import reversed_pairs
 from experiments.prime.fusion import METRICS, Part, compare, encoder_answers, split
 from scipy import sparse
+
+import labelwood as lw
 
 N_LABELS = 120
 
@@ -71,3 +74,11 @@ def test_every_row_is_either_learned_from_or_held_out():
     assert sorted([*learn, *held_out]) == list(range(20))
     assert len(held_out) == 3
     assert (held_out < 15).all()
+
+
+def test_reversed_pairs_are_those_that_were_learned_the_other_way_round():
+    books, texts = ["a", "b", "c"], {"label_texts": ["a text", "b text", "c text"], "labels": ["a", "b", "c"]}
+    learned = lw.Dataset(texts=["b text", "c text", "other"], Y=[[1, 0, 1], [0, 1, 0], [1, 1, 1]], **texts)
+    rows = lw.Dataset(texts=["other", "a text", "c text"], Y=[[1, 1, 1], [0, 1, 1], [1, 1, 0]], **texts)
+    pairs = [(["other", "a", "c"][row], books[label]) for row, label in reversed_pairs(rows, learned)]
+    assert pairs == [("a", "b"), ("c", "b")]
