@@ -1,15 +1,17 @@
-"""The table of methods: what came before PRIME, PRIME, and a tree on words alone."""
+"""The table of methods: what came before PRIME, PRIME, a tree on words alone, and answers that know no text."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+import numpy as np
 from common.kept import Kept
 from corpora import NAMES, Corpus
 from learning import Trials
 
 import labelwood as lw
+from labelwood.base import padded
 
 SETS = tuple(NAMES)
 CONFIGS = {
@@ -27,11 +29,24 @@ CONFIGS = {
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each method the figures of each seed."""
     trials = Trials(corpus, kept, given)
-    found: dict[str, Any] = {"tf-idf tree": [tree(corpus, kept, given)], "zero-shot": [trials.zero_shot()]}
+    found: dict[str, Any] = {
+        "most frequent": [most_frequent(corpus)],
+        "tf-idf tree": [tree(corpus, kept, given)],
+        "zero-shot": [trials.zero_shot()],
+    }
     for config, name in CONFIGS.items():
         if config in given.methods:
             found[name] = [trials.method(config, seed) for seed in range(given.seeds)]
     return found
+
+
+def most_frequent(corpus: Corpus) -> dict[str, Any]:
+    """The same answers for all texts: what an encoder gives whose vectors have all come together, at best."""
+    k = min(corpus.n_answers(), corpus.train.Y.shape[1])
+    ids = np.argsort(-corpus.frequencies(), kind="stable")[:k].astype(np.int32)
+    scores = np.arange(k, 0, -1, dtype=np.float32)
+    top = lw.TopK(*(np.tile(each, (len(corpus.test), 1)) for each in (ids, scores)))
+    return corpus.figures(padded(top, corpus.n_answers()))
 
 
 def tree(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
