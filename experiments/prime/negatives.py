@@ -9,7 +9,7 @@ from common.kept import Kept
 from corpora import Corpus
 from learning import Trials
 
-SETS = ("wordnet", "debian_deps")
+SETS = ("wordnet", "bookcrossing")
 SIZES = (256, 1024, 2048)
 CONFIGS = {"dpr": "DPR", "prime_lite": "PRIME-lite", "anchored_lite": "PRIME-lite, anchored"}
 EVERY_LABEL = "DEXML"
