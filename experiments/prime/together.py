@@ -24,19 +24,18 @@ CONFIG = "anchored_lite"
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
     """Of each seed the lines of the table, of all models alone and fused."""
     trials = Trials(corpus, kept, given)
-    found = {}
-    for seed in range(given.seeds):
-        tuned = trials.tuned(CONFIG)
-        settings = trials.settings(CONFIG, seed=seed, **tuned).with_changes(
-            {"training": {"held_out": 0.0}, "classifiers": {"enabled": True}}
-        )
-        described = {"epochs": settings.training.epochs, "config": CONFIG, **tuned}
-        if corpus.test.filters is not None:
-            described["reversed pairs"] = "barred"
-        found[str(seed)] = kept.figures(
-            f"together-seed-{seed}", described, lambda settings=settings: lines(corpus, settings, given)
-        )
-    return found
+    return {str(seed): _of_seed(trials, seed) for seed in range(given.seeds)}
+
+
+def _of_seed(trials: Trials, seed: int) -> dict[str, Any]:
+    tuned = trials.tuned(CONFIG)
+    settings = trials.settings(CONFIG, seed=seed, **tuned).with_changes(
+        {"training": {"held_out": 0.0}, "classifiers": {"enabled": True}}
+    )
+    described = {"epochs": settings.training.epochs, "config": CONFIG, **tuned}
+    if trials.corpus.test.filters is not None:
+        described["reversed pairs"] = "barred"
+    return trials.kept.figures(f"together-seed-{seed}", described, lambda: lines(trials.corpus, settings, trials.given))
 
 
 def lines(corpus: Corpus, settings: Any, given: argparse.Namespace) -> dict[str, Any]:
