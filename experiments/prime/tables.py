@@ -9,6 +9,7 @@ import numpy as np
 from ablations import ROWS
 from common.markdown import signed, table, with_spread
 from corpora import FIGURES, NAMES
+from methods import CONFIGS
 from throughput import WAYS
 
 Found = Mapping[str, Any]
@@ -30,7 +31,7 @@ def tuning(found: Found) -> dict[str, str]:
     for name, configs in found.items():
         for config, own in configs.items():
             cells = [f"{each['P@1']:.1f} ({each['mean_cosine']:.2f})" for each in own["tried"]]
-            lines.append([NAMES[name], config, *cells])
+            lines.append([NAMES[name], CONFIGS[config], *cells])
     tried = next(iter(next(iter(found.values())).values()))["tried"]
     header = [f"batches of {each['size']:,}" for each in tried]
     return {"tuning": table(["held-out P@1 (mean cosine)", "", *header], lines)}
