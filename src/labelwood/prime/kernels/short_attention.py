@@ -99,7 +99,8 @@ def _launch(kernel: Any, tensors: list[Any], bounds: Any, longest: int, scale: f
     square = max(16, triton.next_power_of_2(longest))
     warps = {16: 1, 32: 2, 64: 4, 128: 8}[square]
     grid = (len(bounds) - 1, heads)
-    kernel[grid](*tensors, bounds, scale, HEADS=heads, WIDTH=width, LONGEST=square, num_warps=warps)
+    with torch.cuda.device_of(bounds):  # kernels go to the current GPU, which need not be the one that holds them
+        kernel[grid](*tensors, bounds, scale, HEADS=heads, WIDTH=width, LONGEST=square, num_warps=warps)
 
 
 _SCHEMA = "(Tensor query, Tensor key, Tensor value, Tensor bounds, int longest, float scale) -> Tensor"
