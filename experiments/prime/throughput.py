@@ -29,6 +29,7 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
         "steps": STEPS,
         "rounds": given.rounds,
         "checkpoint": given.checkpoint.name,
+        "compile": given.compile,
     }
 
     def compare() -> dict[str, Any]:

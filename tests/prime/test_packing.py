@@ -61,6 +61,8 @@ def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):
     encoder.first_position = 0
     monkeypatch.setattr(encoder, "packed", lambda *batch: 1.001 * packed(*batch))
     assert not packs(encoder, "cpu", None, longest=16), "other vectors"
+    monkeypatch.setattr(encoder, "packed", lambda *batch: packed(*batch).detach() + 0 * packed(*batch).sum())
+    assert not packs(encoder, "cpu", None, longest=16), "other gradients"
     monkeypatch.setattr(encoder.model, "set_attn_implementation", lambda name: None)
     assert not packs(encoder, "cpu", None, longest=16), "no way to change its attention"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
 import numpy as np
@@ -166,6 +167,14 @@ def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the
     with pytest.raises(ValueError, match="3"):
         next(batches)
     assert max(made) <= 4
+
+
+def test_batches_are_still_made_where_no_thread_can_begin(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+    assert list(ahead(lambda step: -step, range(3))) == [0, -1, -2]
 
 
 def wait_until(is_so, seconds=10):

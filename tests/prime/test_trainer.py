@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoint
+from torch._dynamo.testing import CompileCounterWithBackend
 
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError
@@ -79,12 +80,13 @@ def test_training_that_was_killed_goes_on_to_exactly_the_same_weights(tmp_path, 
 
 @pytest.mark.parametrize("kind", ["text", "network"])
 def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
-    # Traced and differentiated as for a GPU; only the last step, kernels, is not waited for here.
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    counted = CompileCounterWithBackend("aot_eager")  # traces and differentiates, and makes no kernels
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=counted))
     parts = {"kind": kind, "dropout": 0.0}
     eager, compiled = (make(changed(prototypes=parts, training={"compile": on})) for on in (False, True))
     for trainer in (eager, compiled):
         trainer.train()
+    assert counted.frame_count
     expected, found = weights(eager), weights(compiled)
     assert expected.keys() == found.keys()
     for name, tensor in expected.items():
@@ -241,9 +243,13 @@ def test_training_ends_when_held_out_precision_no_longer_rises_and_keeps_the_bes
     assert trainer.precision_at_1(trainer.held_out) == pytest.approx(max(measured))
 
 
-def test_training_that_runs_away_is_one_clear_sentence():
+MARGINS = {"loss": {"kind": "fixed", "weighting": "masked"}, "objective": {"anchor": 0.0, "regulariser": 0.0}}
+
+
+@pytest.mark.parametrize("tables", [{}, MARGINS], ids=["anchored", "margins"])
+def test_training_that_runs_away_is_one_clear_sentence(tables):
     with pytest.raises(LabelwoodError, match="ran away: give a smaller one"):
-        make(changed(training={"learning_rate": 1e38, "epochs": 30, "weight_decay": 1.0})).train()
+        make(changed(training={"learning_rate": 1e38, "epochs": 30, "weight_decay": 1.0}, **tables)).train()
 
 
 @pytest.mark.parametrize("name", ["dpr", "ance", "ngame", "dexa", "dexml", "prime", "prime_lite"])

@@ -50,7 +50,8 @@ def packed_attention(
     scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
     if query.is_cuda and longest:
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        if longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and HAS_TRITON:
+        is_plain = query.shape == key.shape == value.shape  # in some, heads share keys and values
+        if is_plain and longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and HAS_TRITON:
             from labelwood.prime.kernels.short_attention import short_attention
 
             factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)

@@ -6,7 +6,8 @@ Random numbers depend on the seed, the epoch and the step alone, so that trainin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,14 +177,21 @@ def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]
         >>> list(ahead(lambda step: step * 10, range(3)))
         [0, 10, 20]
     """
-    following: Future[Batch] | None = None
     with ThreadPoolExecutor(max_workers=1) as thread:
+
+        def begun(step: int) -> Callable[[], Batch]:
+            try:
+                return thread.submit(made, step).result
+            except RuntimeError:  # the program has ended but for the thread that trains, and takes no new ones
+                return partial(made, step)
+
+        following = None
         for step in steps:
-            present, following = following, thread.submit(made, step)
+            present, following = following, begun(step)
             if present is not None:
-                yield present.result()
+                yield present()
         if following is not None:
-            yield following.result()
+            yield following()
 
 
 def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:

@@ -271,13 +271,13 @@ class Trainer:
         line: dict[str, float] = {"epoch": self.course.epoch}
         for name in losses[0] if losses else ():
             line[name] = float(torch.stack([parts[name] for parts in losses]).mean())
+        line["mean_cosine"] = mean_cosine(self.bank)  # a margin's loss is 0 where similarities are no numbers
         if not np.isfinite(list(line.values())).all():
             rate = self.settings.training.learning_rate
             raise LabelwoodError(f"training with training.learning_rate={rate} ran away: give a smaller one")
         if losses:  # none where training went on after the last batch
             line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
             self.note = f"{line['queries_per_second']:.0f} queries/s"
-        line["mean_cosine"] = mean_cosine(self.bank)
         if self.held_out is not None and self.course.epoch % self.settings.training.evaluate_every == 0:
             line["P@1"] = self.precision_at_1(self.held_out)
             self.note += f", P@1 {line['P@1']:.1f}"
