@@ -87,6 +87,9 @@ def test_fused_models_stand_beside_their_members(output):
         members = [by_model[name] for name in ("tree", "PRIME W")]
         lead = min(by_model["tree + PRIME W"][m] - max(one[m] for one in members) for m in ("P@1", "P@5", "PSP@5"))
         assert by_model["tree + PRIME W"]["ahead"] == pytest.approx(lead)
+    runs = [{line["model"]: line for line in run["lines"]} for run in found(output, "together").values()]
+    shown = [[np.mean([run[model][m] for run in runs]) for m in ("P@1", "PSP@5")] for model in ("tree", "PRIME W")]
+    assert cells(output, "together")[0][1:3] == [f"{p:.1f} / {psp:.1f}" for p, psp in shown]
 
 
 def test_what_held_out_rows_choose_is_used(output):
