@@ -74,7 +74,7 @@ def together(found: Found) -> dict[str, str]:
         lines = []
         for model, runs in by_model.items():
             ahead = [run["ahead"] for run in runs if "ahead" in run]
-            lines.append([model, *_figures(runs), signed(min(ahead)) if ahead else ""])
+            lines.append([model, *_figures(runs), signed(min(ahead), 2) if ahead else ""])
         header = [NAMES[name], *FIGURES, "ahead of its members by at least"]
         tables[f"together-{name}"] = table(header, lines)
         means = [[np.mean([run[figure] for run in by_model[model]]) for figure in ("P@1", "PSP@5")] for model in BRIEF]
