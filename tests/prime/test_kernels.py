@@ -31,8 +31,44 @@ for width, sizes in ((32, [1, 16, 17, 5, 32]), (32, [40, 64, 3, 0, 12]), (16, [1
             assert torch.allclose(a.float(), b, atol=close), (width, sizes, dtype)
 """
 
+# A row without negatives, one with fewer than asked for, and positives that are drawn twice are among them.
+LOSSES = """
+from itertools import product
 
-@pytest.mark.parametrize("script", [ATTENTION], ids=["attention"])
+import torch
+from labelwood.prime.kernels.fused_losses import fused_regulariser, fused_triplets
+from labelwood.prime.losses import decoupled_softmax, make_loss, regulariser
+from labelwood.prime.settings import LossSettings
+
+def alike(found, expected, tensors, case):
+    assert torch.allclose(found, expected, atol=1e-5), case
+    gradients = zip(*(torch.autograd.grad(1.7 * number, tensors) for number in (found, expected)))
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in gradients), case
+
+torch.manual_seed(0)
+KINDS, WEIGHTINGS = ("dynamic", "fixed", "inverted"), ("violators", "masked", "mean")
+for shape in ((6, 40, 1), (5, 7, 2), (3, 17, 3)):
+    rows, columns, n_positives = shape
+    by_text, by_prototype = (torch.randn(rows, columns).mul(0.2).requires_grad_() for _ in range(2))
+    positives = torch.randint(columns, (rows, n_positives))
+    positives[1] = 0
+    truth = (torch.rand(rows, columns) < 0.15).scatter(1, positives, True)
+    truth[0] = True
+    truth[1, :-2], truth[1, -2:] = True, False
+    for case in product(KINDS, WEIGHTINGS, (False, True), (0.0, 0.1)):
+        kind, weighting, detach, anchor = case
+        settings = LossSettings(kind=kind, weighting=weighting, detach_weights=detach)
+        found = fused_triplets(by_text, truth, positives, settings, anchor=anchor, anchor_temperature=0.05)
+        expected = make_loss(settings)(by_text, truth, positives)
+        softmax = decoupled_softmax(by_text, truth, positives, temperature=0.05)
+        alike(found, expected + anchor * softmax, [by_text], (shape, case))
+    how = {"margin": 0.1, "n_negatives": 10}
+    both = [by_text, by_prototype]
+    alike(*(f(*both, truth, positives, **how) for f in (fused_regulariser, regulariser)), both, shape)
+"""
+
+
+@pytest.mark.parametrize("script", [ATTENTION, LOSSES], ids=["attention", "losses"])
 def test_numbers_and_gradients_are_those_of_torch(script):
     run = subprocess.run(  # a process of its own: whether kernels are interpreted is settled when Triton is imported
         [sys.executable, "-c", script + "print('alike')"],

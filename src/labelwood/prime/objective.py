@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from labelwood.prime.kernels import can_fuse
 from labelwood.prime.losses import decoupled_softmax, make_loss, regulariser
 from labelwood.prime.settings import PrimeSettings
 
@@ -62,16 +63,33 @@ class Objective:
 
     def __init__(self, settings: PrimeSettings) -> None:
         self.weights = settings.objective
-        self.n_negatives = settings.loss.negatives
+        self.of_triplets = settings.loss
         self._loss = make_loss(settings.loss)
 
     def loss(self, similarities: Any, truth: Any, positives: Any) -> Any:
         """Of one relation: what the settings name, and the anchor."""
+        anchor, temperature = self.weights.anchor, self.weights.anchor_temperature
+        if self._fuses(similarities, positives):
+            from labelwood.prime.kernels.fused_losses import fused_triplets
+
+            how = {"anchor": anchor, "anchor_temperature": temperature}
+            return fused_triplets(similarities, truth, positives, self.of_triplets, **how)
         total = self._loss(similarities, truth, positives)
-        if not self.weights.anchor:
+        if not anchor:
             return total
-        softmax = decoupled_softmax(similarities, truth, positives, temperature=self.weights.anchor_temperature)
-        return total + self.weights.anchor * softmax
+        return total + anchor * decoupled_softmax(similarities, truth, positives, temperature=temperature)
+
+    def _regulariser(self, by_text: Any, by_prototype: Any, truth: Any, positives: Any) -> Any:
+        how: dict[str, Any] = {"margin": self.weights.regulariser_margin, "n_negatives": self.of_triplets.negatives}
+        if self._fuses(by_text, positives):
+            from labelwood.prime.kernels.fused_losses import fused_regulariser
+
+            return fused_regulariser(by_text, by_prototype, truth, positives, **how)
+        return regulariser(by_text, by_prototype, truth, positives, **how)
+
+    def _fuses(self, similarities: Any, positives: Any) -> bool:
+        has_triplets = self.of_triplets.kind in ("dynamic", "fixed", "inverted")
+        return has_triplets and can_fuse(similarities, positives, self.of_triplets.negatives)
 
     def __call__(self, queries: Any, texts: Any, prototypes: Any, relations: Relations) -> tuple[Any, dict[str, Any]]:
         """The number to minimise, and what it is made of."""
@@ -85,15 +103,7 @@ class Objective:
                 if w.query_to_prototype:
                     parts["query_to_prototype"] = w.query_to_prototype * self.loss(by_prototype, truth, positives)
                 if w.regulariser:
-                    gap = regulariser(
-                        by_text,
-                        by_prototype,
-                        truth,
-                        positives,
-                        margin=w.regulariser_margin,
-                        n_negatives=self.n_negatives,
-                    )
-                    parts["regulariser"] = w.regulariser * gap
+                    parts["regulariser"] = w.regulariser * self._regulariser(by_text, by_prototype, truth, positives)
             if w.query_to_label:
                 parts["query_to_label"] = w.query_to_label * self.loss(by_text, truth, positives)
             if w.label_to_query and len(owners):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-_NO_VIOLATION = -50.0  # the similarity of a triplet without loss in the softmax: its weight is then zero
+NO_VIOLATION = -50.0  # the similarity of a triplet without loss in the softmax: its weight is then zero
 
 
 class Triplets(NamedTuple):
@@ -70,9 +70,9 @@ def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float,
     losses = losses.masked_fill(~found.real, 0.0)
     violated = losses.detach() > 0
     if weighting == "violators":
-        weights = (found.negatives.masked_fill(~violated, _NO_VIOLATION) / temperature).softmax(dim=2)
+        weights = (found.negatives.masked_fill(~violated, NO_VIOLATION) / temperature).softmax(dim=2)
     elif weighting == "masked":
-        logits = (found.negatives * violated).masked_fill(~found.real, _NO_VIOLATION)
+        logits = (found.negatives * violated).masked_fill(~found.real, NO_VIOLATION)
         weights = (logits / temperature).softmax(dim=2) / found.real.sum(dim=2, keepdim=True).clamp(min=1)
     else:
         weights = found.real / found.real.sum(dim=2, keepdim=True).clamp(min=1)
