@@ -1,11 +1,13 @@
-"""Kernels give what torch gives, and its gradients; Triton's interpreter runs them without a GPU."""
+"""Kernels give what torch gives, and its gradients; where there is no GPU, Triton's interpreter runs them."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
+import torch
 
 pytest.importorskip("triton", reason="is not made for this machine")
 
@@ -15,8 +17,10 @@ from torch.nn.functional import scaled_dot_product_attention
 from labelwood.prime.kernels.short_attention import short_attention
 
 torch.manual_seed(0)
+# The interpreter takes bfloat16 for whole numbers; GPUs round single precision where they multiply.
+TYPES = {torch.float16: 1e-2} | ({torch.float32: 1e-5} if DEVICE == "cpu" else {torch.bfloat16: 6e-2})
 for width, sizes in ((32, [1, 16, 17, 5, 32]), (32, [40, 64, 3, 0, 12]), (16, [128, 70, 1, 33]), (64, [9])):
-    for dtype, close in ((torch.float32, 1e-5), (torch.float16, 1e-2)):
+    for dtype, close in TYPES.items():
         bounds = torch.tensor([0, *sizes]).cumsum(0).int()
         given = [torch.randn(sum(sizes), 3, width, dtype=dtype, requires_grad=True) for _ in range(3)]
         gradient = torch.randn(sum(sizes), 3, width, dtype=dtype)
@@ -68,14 +72,52 @@ for shape in ((6, 40, 1), (5, 7, 2), (3, 17, 3)):
 """
 
 
-@pytest.mark.parametrize("script", [ATTENTION, LOSSES], ids=["attention", "losses"])
-def test_numbers_and_gradients_are_those_of_torch(script):
+OBJECTIVE = """
+import torch
+from labelwood.prime import kernels, objective
+from labelwood.prime.kernels import fused_losses
+from labelwood.prime.settings import PrimeSettings
+
+place = torch.zeros(0).device
+assert kernels.gives_what_torch_gives(place)
+torch.manual_seed(0)
+rows = torch.arange(6)
+relations = objective.Relations.of((6, 9), rows, rows, rows[:, None], rows)
+vectors = [torch.nn.functional.normalize(torch.randn(n, 5)).requires_grad_() for n in (6, 9, 9)]
+found, launched = [], []
+kernel = fused_losses._Relation.apply
+fused_losses._Relation.apply = lambda *given: launched.append(1) or kernel(*given)
+for fuses in (False, True):
+    kernels._tried[place] = fuses
+    total, parts = objective.Objective(PrimeSettings())(*vectors, relations)
+    gradients = torch.autograd.grad(total, vectors)
+    found.append([total.detach(), *(parts[name].detach() for name in sorted(parts)), *gradients])
+    assert len(launched) == 3 * fuses
+assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(*found))
+wide, few = torch.zeros(1, 8193), torch.zeros(1, 1).long()
+assert kernels.can_fuse(wide[:, 1:], few, 32)
+assert not kernels.can_fuse(wide, few, 32) and not kernels.can_fuse(wide[:, 1:], few, 33)
+assert not kernels.can_fuse(wide[:, 1:], few.expand(1, 9), 32)
+fused_losses._Relation.apply = lambda *given: kernel(*given) + 1
+assert not kernels.gives_what_torch_gives(place), "other numbers"
+fused_losses._Relation.apply = None
+assert not kernels.gives_what_torch_gives(place), "an error"
+"""
+SCRIPTS = {"attention": ATTENTION, "losses": LOSSES, "objective": OBJECTIVE}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_numbers_and_gradients_are_those_of_torch(name, device):
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    first = f"DEVICE = {device!r}\nimport torch\ntorch.set_default_device(DEVICE)\n"
     run = subprocess.run(  # a process of its own: whether kernels are interpreted is settled when Triton is imported
-        [sys.executable, "-c", script + "print('alike')"],
+        [sys.executable, "-c", first + SCRIPTS[name] + "print('alike')"],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={"TRITON_INTERPRET": "1", "PYTHONPATH": ":".join(sys.path)},
+        env={**os.environ, "TRITON_INTERPRET": str(int(device == "cpu")), "PYTHONPATH": ":".join(sys.path)},
     )
     assert run.stdout.strip() == "alike", run.stderr

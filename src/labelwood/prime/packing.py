@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from labelwood.prime.kernels import HAS_TRITON
+from labelwood.prime.kernels import can_run
 
 PACKED = "labelwood_packed"
 _EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
@@ -21,6 +21,7 @@ _ALIKE = 0.999  # their cosine in half precision, which rounds by less
 _SAME_WAY = 0.99  # the cosine of the gradients of any matrix, which rounding changes more
 _NO_GRADIENT = 1e-6  # of the largest of all: what a matrix has that does not matter, as those of attention to one token
 _MOST_TOKENS, _WIDTHS = 128, (16, 32, 64, 128)  # of what our own kernel is made for: texts, and heads
+_has_kernels: dict[int | None, bool] = {}  # by the number of the GPU; asked for before anything is compiled
 
 
 def packed_attention(
@@ -51,7 +52,8 @@ def packed_attention(
     if query.is_cuda and longest:
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
         is_plain = query.shape == key.shape == value.shape  # in some, heads share keys and values
-        if is_plain and longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS and HAS_TRITON:
+        fits = is_plain and longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS
+        if fits and _has_kernels.get(query.device.index, False):
             from labelwood.prime.kernels.short_attention import short_attention
 
             factor = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
@@ -77,6 +79,8 @@ def can_pack(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     """
     if torch.device(device).type != "cuda" or half is None or not hasattr(encoder, "model"):
         return False
+    place = next(encoder.parameters()).device  # with its number, which `device` need not have
+    _has_kernels[place.index] = can_run(place)
     return packs(encoder, device, half, longest=longest)
 
 

@@ -8,8 +8,45 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-HAS_TRITON = find_spec("triton") is not None
+_HAS_TRITON = find_spec("triton") is not None
+_OLDEST = (8, 0)  # generations of GPUs: before, a block of threads has too little memory for texts of 128 tokens
 _MOST_COLUMNS, _MOST_NEGATIVES, _MOST_POSITIVES = 8192, 32, 8  # of a row that a block of threads can hold
+_tried: dict[Any, bool] = {}
+
+
+def can_run(device: Any) -> bool:
+    """Whether kernels run on a device and give what torch gives: tried once, for a compiler can be missing.
+
+    Example:
+        >>> can_run("cpu")
+        False
+    """
+    import torch
+
+    device = torch.device(device)
+    if device not in _tried:
+        is_new = device.type == "cuda" and torch.cuda.get_device_capability(device) >= _OLDEST
+        _tried[device] = _HAS_TRITON and is_new and gives_what_torch_gives(device)
+    return _tried[device]
+
+
+def gives_what_torch_gives(device: Any) -> bool:
+    """A trial on a few numbers."""
+    import torch
+
+    from labelwood.prime.losses import make_loss
+    from labelwood.prime.settings import LossSettings
+
+    try:
+        from labelwood.prime.kernels.fused_losses import fused_triplets
+
+        similarities = torch.arange(32.0, device=device).cos().view(4, 8)
+        positives = torch.arange(4, device=device)[:, None]
+        given = similarities, torch.eye(4, 8, device=device, dtype=torch.bool), positives
+        found = fused_triplets(*given, LossSettings(), anchor=0.0, anchor_temperature=1.0)
+        return bool(torch.allclose(found, make_loss(LossSettings())(*given), atol=1e-4))
+    except Exception:  # whatever goes wrong: without a C compiler, say, Triton cannot launch anything
+        return False
 
 
 def can_fuse(similarities: Any, positives: Any, n_negatives: int) -> bool:
@@ -20,10 +57,5 @@ def can_fuse(similarities: Any, positives: Any, n_negatives: int) -> bool:
         >>> can_fuse(torch.zeros(2, 3), torch.zeros(2, 1), 10)
         False
     """
-    return bool(
-        HAS_TRITON
-        and similarities.is_cuda
-        and 0 < similarities.shape[1] <= _MOST_COLUMNS
-        and n_negatives <= _MOST_NEGATIVES
-        and positives.shape[1] <= _MOST_POSITIVES
-    )
+    fits = 0 < similarities.shape[1] <= _MOST_COLUMNS and n_negatives <= _MOST_NEGATIVES
+    return fits and positives.shape[1] <= _MOST_POSITIVES and can_run(similarities.device)

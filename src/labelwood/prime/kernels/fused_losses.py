@@ -197,7 +197,7 @@ def _regulariser_kernel(
         active = (missing > 0).to(tl.float32)
         ahead, n_ahead = ahead + tl.maximum(missing, 0.0), n_ahead + active
         direction = tl.where(places == place - row * n_columns, direction - active, direction)
-    texts = tl.load(by_text + row * n_columns + at)
+    texts = tl.load(by_text + row * n_columns + at, mask=at < n_columns, other=0.0)  # beyond them where all is NaN
     surplus = tl.where(best > float("-inf"), tl.maximum(best - texts + margin, 0.0), 0.0)
     for slot in range(K):
         active = (_picked(surplus, slot, SLOTS) > 0).to(tl.float32)
@@ -222,9 +222,9 @@ class _Relation(torch.autograd.Function):  # type: ignore[misc]  # torch is not 
     def forward(ctx: Any, similarities: Any, truth: Any, positives: Any, how: dict[str, Any]) -> Any:
         similarities = similarities.contiguous()
         losses, gradients = similarities.new_empty(len(similarities)), torch.empty_like(similarities)
-        _relation_kernel[(len(similarities),)](
-            similarities, truth.contiguous(), positives.contiguous(), losses, gradients, similarities.shape[1], **how
-        )
+        tensors = similarities, truth.contiguous(), positives.contiguous(), losses, gradients
+        with torch.cuda.device_of(similarities):  # else kernels go to the current GPU
+            _relation_kernel[(len(similarities),)](*tensors, similarities.shape[1], **how)
         ctx.save_for_backward(gradients)
         return losses.sum()
 
@@ -241,18 +241,11 @@ class _Regulariser(torch.autograd.Function):  # type: ignore[misc]
         by_text, by_prototype = by_text.contiguous(), by_prototype.contiguous()
         sums, counts = (by_text.new_empty(len(by_text), 2) for _ in range(2))
         directions = torch.empty_like(by_text)
-        _regulariser_kernel[(len(by_text),)](
-            by_text,
-            by_prototype,
-            truth.contiguous(),
-            positives.contiguous(),
-            sums,
-            counts,
-            directions,
-            by_text.shape[1],
-            margin,
-            **_sizes(by_text, positives, n_negatives),
-        )
+        tensors = by_text, by_prototype, truth.contiguous(), positives.contiguous(), sums, counts, directions
+        with torch.cuda.device_of(by_text):
+            _regulariser_kernel[(len(by_text),)](
+                *tensors, by_text.shape[1], margin, **_sizes(by_text, positives, n_negatives)
+            )
         halves = 0.5 / counts.sum(dim=0).clamp(min=1)
         ctx.save_for_backward(directions, halves)
         return (sums.sum(dim=0) * halves).sum()
