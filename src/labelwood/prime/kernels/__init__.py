@@ -40,11 +40,14 @@ def gives_what_torch_gives(device: Any) -> bool:
     try:
         from labelwood.prime.kernels.fused_losses import fused_triplets
 
-        similarities = torch.arange(32.0, device=device).cos().view(4, 8)
+        similarities = torch.arange(32.0, device=device).cos().view(4, 8).requires_grad_()
         positives = torch.arange(4, device=device)[:, None]
         given = similarities, torch.eye(4, 8, device=device, dtype=torch.bool), positives
-        found = fused_triplets(*given, LossSettings(), anchor=0.0, anchor_temperature=1.0)
-        return bool(torch.allclose(found, make_loss(LossSettings())(*given), atol=1e-4))
+        with torch.enable_grad():
+            found = fused_triplets(*given, LossSettings(), anchor=0.0, anchor_temperature=1.0)
+            expected = make_loss(LossSettings())(*given)
+            gradients = [torch.autograd.grad(loss, similarities)[0] for loss in (found, expected)]
+        return bool(torch.allclose(found, expected, atol=1e-4) and torch.allclose(*gradients, atol=1e-4))
     except Exception:  # whatever goes wrong: without a C compiler, say, Triton cannot launch anything
         return False
 
