@@ -246,8 +246,9 @@ class Trainer:
             prototypes = self.network.prototypes(texts, labels)
         relations = Relations.of((len(rows), len(columns)), truth[0], truth[1], positives, owners)
         h = unit(queries)
-        z = None if prototypes is None else prototypes[columns]
-        total, parts = self.objective(h, unit(texts)[columns], z, relations)
+        # Not ``texts[columns]``: backwards, that sorts.
+        z = None if prototypes is None else prototypes.index_select(0, columns)
+        total, parts = self.objective(h, unit(texts).index_select(0, columns), z, relations)
         self.bank[rows] = h.detach()
         if self.network.centroids is not None:
             which = columns[positives]
