@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.prime.samples import write_checkpoint
 
+from labelwood.prime import embedding
 from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import CheckpointEncoder, TinyEncoder, encoder_from_state, load_encoder
 from labelwood.prime.packing import PACKED, packed_attention, packs, use_packed_attention
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
-from labelwood.prime.tokens import TokenFeeder, Tokens
+from labelwood.prime.tokens import TokenFeeder, Tokens, fillers
 
 TEXTS = ["q1", "word3 word4 q7 word9", "", "q2 word5", "label8 word8 word7 word6 word5 word4 q1"]
 
@@ -37,6 +40,70 @@ def test_packed_texts_get_the_vectors_and_gradients_of_padded_ones(encoder):
     (packed, gradients), (padded, expected) = results
     assert torch.allclose(packed, padded, atol=1e-5)
     assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, expected, strict=True))
+
+
+def test_texts_that_fill_a_batch_up_change_nothing(encoder):
+    feeder, which = feeder_for(encoder), np.array([4, 0, 2, 1, 1, 3] * 12)
+    use_packed_attention(encoder.model)
+    plain, rounded = feeder.packed(which), feeder.packed(which, rounded=True)
+    assert len(rounded.ids) > len(plain.ids)
+    results = []
+    for batch in (plain, rounded):
+        encoder.zero_grad()
+        vectors = encoder.packed(*batch)[: len(which)]
+        (vectors**3).sum().backward()
+        results.append((vectors, [p.grad.clone() for p in encoder.parameters() if p.grad is not None]))
+    assert torch.allclose(results[0][0], results[1][0], atol=1e-6)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(results[0][1], results[1][1], strict=True))
+
+
+@given(st.integers(1, 5000), st.integers(2, 512), st.floats(0, 1))
+def test_batches_are_filled_up_to_round_sizes(n_texts, longest, share):
+    n_tokens = round(n_texts * longest * share)
+    lengths = fillers(n_texts, n_tokens, longest)
+    assert len(lengths)
+    assert lengths.min() >= 1, "the first token of each text is looked up"
+    assert lengths.max() <= longest
+    for n, filled, part in ((n_texts, n_texts + len(lengths), 8), (n_tokens, n_tokens + lengths.sum(), 32)):
+        assert filled % 2 ** int(np.log2(max(1, n // part))) == 0
+
+
+def test_batches_of_about_the_same_size_have_few_sizes():
+    rng = np.random.default_rng(0)
+    sizes = set()
+    for _ in range(200):
+        n_texts, n_tokens = 2048 + int(rng.normal(1900, 10)), int(rng.normal(45_000, 400))
+        lengths = fillers(n_texts, n_tokens, longest=32)
+        sizes.add((n_texts + len(lengths), n_tokens + int(lengths.sum())))
+        assert lengths.sum() < 0.06 * n_tokens
+    assert len(sizes) <= 6
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_steps_are_replayed_only_in_training_and_with_round_sizes(encoder, monkeypatch, replay):
+    modes, sizes, begun = [], [], []
+
+    def compile(encode, *, dynamic, mode):
+        modes.append(mode)
+        return lambda *batch: sizes.append(len(batch[0])) or encode(*batch)
+
+    monkeypatch.setattr(torch, "compile", compile)
+    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: begun.append(True))
+    monkeypatch.setattr(torch.compiler, "reset", begun.clear)
+    monkeypatch.setattr(embedding, "can_pack", lambda encoder, *_, **__: use_packed_attention(encoder.model))
+    tokens = Tokens.of(TEXTS, encoder.tokenizer, max_tokens=16)
+    embed = Embedder(encoder, (tokens,), device="cpu", compiled=True, replay=replay)
+    which = np.array([0, 1, 3, 4] * 16)
+    expected = embed(which)
+    assert modes == ["reduce-overhead" if replay else "default"]
+    assert not sizes, "only training is compiled"
+    encoder.training = True  # but none of its parts, which would drop numbers
+    n_tokens = int(tokens.lengths[which].sum())
+    assert torch.allclose(embed(which), expected, atol=1e-6)
+    assert (sizes[0] > n_tokens) == replay
+    assert len(begun) == replay
+    embed.release()
+    assert not begun
 
 
 def test_products_are_scaled_as_the_encoder_wants():

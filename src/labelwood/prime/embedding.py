@@ -24,6 +24,9 @@ class Embedder:
         half: The type to compute in, or None for single precision.
         compiled: Whether to compile the encoder for training.
         pack: Whether to pack texts where that is possible.
+        replay: Whether to record what a step of training asks of the GPU, once for each size of batches, and replay it
+            from then on, where texts are packed and the encoder is compiled: short texts keep a GPU busy for less time
+            than it takes to launch all kernels. Gradients must then be used and dropped before the next call.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
@@ -42,22 +45,38 @@ class Embedder:
         half: Any = None,
         compiled: bool = False,
         pack: bool = True,
+        replay: bool = False,
     ) -> None:
         self.encoder = encoder
         self.device = torch.device(device)
         self.half = half
         self.feeder = TokenFeeder(tables, self.device)
         self.packs = pack and can_pack(encoder, self.device, half, longest=self.feeder.longest)
-        encode = encoder.packed if self.packs else encoder
-        self._learning = torch.compile(encode, dynamic=True) if compiled else encode
-        self._asked = encode
+        self._replays = replay and compiled and self.packs
+        self._asked = self._learning = encoder.packed if self.packs else encoder
+        if compiled:
+            mode = "reduce-overhead" if self._replays else "default"
+            self._learning = torch.compile(self._asked, dynamic=True, mode=mode)
+        if self._replays:
+            from torch._inductor import config
+
+            config.triton.cudagraph_dynamic_shape_warn_limit = None  # it warns of each size, and a dozen is usual
 
     def __call__(self, which: Ids) -> Any:
         """Vectors u of some texts, through which gradients flow."""
-        encode = self._learning if self.encoder.training else self._asked
+        learns = self.encoder.training
+        rounded = learns and self._replays  # each size is recorded: there must be few
+        encode = self._learning if learns else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
-            batch = self.feeder.packed(which) if self.packs else self.feeder.padded(which)
-            return encode(*batch).float()
+            batch = self.feeder.packed(which, rounded=rounded) if self.packs else self.feeder.padded(which)
+            if rounded:
+                torch.compiler.cudagraph_mark_step_begin()  # what the last call gave is no longer needed
+            return encode(*batch)[: len(which)].float()
+
+    def release(self) -> None:
+        """Gives back what was recorded, which keeps the memory of a whole step from everything else."""
+        if self._replays:
+            torch.compiler.reset()
 
     def all(self, which: Ids | None = None) -> Any:
         """Vectors u of all texts or many, without a gradient; the encoder's dropout is off meanwhile."""

@@ -118,17 +118,21 @@ class TokenFeeder:
         at = (begins + self._steps[:width]).clamp(max=max(len(self._ids) - 1, 0))
         return self._ids[at].long().masked_fill(~real, self.pad_id), real
 
-    def packed(self, which: Ids) -> Packed:
-        """The texts end to end."""
+    def packed(self, which: Ids, *, rounded: bool = False) -> Packed:
+        """The texts end to end; with `rounded`, `fillers` come after them."""
         import torch
 
-        lengths = self.lengths[which]
-        n_tokens = int(lengths.sum())
+        begins, lengths = self._begins[which], self.lengths[which]
+        if rounded:
+            more = fillers(len(which), int(lengths.sum()), self.longest)
+            # Each is the beginning of the table, which is no shorter than the longest text.
+            begins, lengths = np.append(begins, np.zeros_like(more)), np.append(lengths, more)
+        n_texts, n_tokens = len(lengths), int(lengths.sum())
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         # What is added to a token's place in the batch to get its place in the table.
-        shifts = self._begins[which] - bounds[:-1]
+        shifts = begins - bounds[:-1]
         bounds, lengths, shifts = on_device((bounds, lengths, shifts), self.device)
-        places = torch.arange(len(which), device=self.device)
+        places = torch.arange(n_texts, device=self.device)
         # The number of tokens is told, or the GPU would be waited for.
         owners = places.repeat_interleave(lengths, output_size=n_tokens)
         at = torch.arange(n_tokens, device=self.device)
@@ -139,6 +143,30 @@ class TokenFeeder:
         """Places in `which`, `size` at a time, so that texts of about the same length come together."""
         order = np.argsort(self.lengths[which], kind="stable")
         return [order[at : at + size] for at in range(0, len(order), size)]
+
+
+def fillers(n_texts: int, n_tokens: int, longest: int) -> Ids:
+    """Lengths of texts to fill a batch up with, so that batches of about the same size have the same size.
+
+    With them, numbers of texts and of tokens are round; they add a few in a hundred. Each has a token at least, and
+    `longest` at most. Where no text has more than one there are none.
+
+    Example:
+        >>> 500 + int(fillers(60, 500, longest=32).sum())
+        504
+    """
+    if longest < 2:
+        return np.empty(0, np.int64)
+    step = _power_of_two(n_tokens // 32)
+    fewest = -(-step // (longest - 1))  # that can hold as many tokens as can be missing
+    n = fewest + -(n_texts + fewest) % _power_of_two(n_texts // 8)  # texts cost little: what counts are tokens
+    total = n + -(n_tokens + n) % step
+    return total // n + (np.arange(n) < total % n)
+
+
+def _power_of_two(n: int) -> int:
+    """The largest that is not above n, or 1."""
+    return 1 << max(0, n.bit_length() - 1)
 
 
 def on_device(arrays: tuple[Any, ...], device: Any) -> list[Any]:

@@ -129,12 +129,14 @@ class Trainer:
 
     def _begin(self, encoder: Encoder) -> None:
         # Queries come first in the table of all texts, then labels.
+        t = self.settings.training
         self._embed = Embedder(
             encoder,
             (self.pairs.queries, self.pairs.labels),
             device=self.device,
             half=self._half(),
-            compiled=self.settings.training.compile,
+            compiled=t.compile,
+            replay=t.accumulate == 1 and t.chunk_size is None,
         )
         vectors = unit(self._everything(self._embed))
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
@@ -157,8 +159,11 @@ class Trainer:
     def train(self) -> None:
         """Runs until the last epoch, or until held-out P@1 no longer rises; leaves the best weights in `network`."""
         self.network.train()
-        while self.course.epoch < self.settings.training.epochs and not self._is_enough():
-            self._epoch()
+        try:
+            while self.course.epoch < self.settings.training.epochs and not self._is_enough():
+                self._epoch()
+        finally:
+            self._embed.release()
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
         self.processes.align(self.network.state_dict().values())
