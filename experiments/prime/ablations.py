@@ -1,4 +1,4 @@
-"""What each piece of PRIME-lite is worth: Tables 6, 9 and 11 of the paper, Figure 3's pieces, readings of the loss."""
+"""What each piece of PRIME-lite is worth: Tables 6, 9 and 11 of the paper, Figure 3's pieces, and more."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ ROWS: dict[str, tuple[str, str, str]] = {
     "figure3_without_centroids": ("figure 3", "no centroids", "prime_lite"),
     "inverted_margin": ("readings", "margin as in Equation 3", "prime_lite"),
     "detached_weights": ("readings", "weights without gradient", "prime_lite"),
+    "prototypes_dynamic": ("more", "prototypes alone, dynamic margin", "prime_lite"),
+    "texts_a_tenth": ("more", "texts count a tenth of prototypes", "prime_lite"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -107,7 +108,11 @@ class Trials:
         return sized(self.given.batch or chosen.get("size", max(RATES)))
 
     def zero_shot(self) -> dict[str, float]:
-        """The encoder as it comes."""
+        """What the encoder reaches as it comes."""
+        return self.as_it_comes("zero-shot", self.corpus.figures)
+
+    def as_it_comes(self, name: str, figures: Callable[[lw.TopK], dict[str, float]]) -> dict[str, float]:
+        """Figures of the answers that the encoder gives to test rows as it comes."""
 
         def measure() -> dict[str, float]:
             import torch  # noqa: PLC0415  # only here, as tables are made without it
@@ -126,9 +131,9 @@ class Trials:
             )
             index = PrototypeIndex(labels.cpu().numpy(), device=device if device.type == "cuda" else None)
             k = self.corpus.n_answers()
-            return self.corpus.figures(padded(index.topk(texts.cpu().numpy(), k), k))
+            return figures(padded(index.topk(texts.cpu().numpy(), k), k))
 
-        return self.kept.figures("zero-shot", {"checkpoint": Path(self.given.checkpoint).name}, measure)
+        return self.kept.figures(name, {"checkpoint": Path(self.given.checkpoint).name}, measure)
 
 
 def sized(size: int) -> dict[str, dict[str, Any]]:

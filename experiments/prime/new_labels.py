@@ -23,22 +23,25 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     """How many of the new labels of test rows are among the first ten and hundred of all labels, in per cent."""
     trials = Trials(corpus, kept, given)
     settings = trials.settings(CONFIG, seed=0, **trials.tuned(CONFIG))
+    Y, texts = corpus.train.Y, corpus.label_texts
+    new = np.random.default_rng(0).permutation(Y.shape[1])[: round(SHARE * Y.shape[1])]
+    old = np.setdiff1d(np.arange(Y.shape[1]), new)
 
     def compare() -> dict[str, Any]:
-        Y, texts = corpus.train.Y, corpus.label_texts
-        new = np.random.default_rng(0).permutation(Y.shape[1])[: round(SHARE * Y.shape[1])]
-        old = np.setdiff1d(np.arange(Y.shape[1]), new)
         model = lw.PrimeClassifier(settings=settings, device=given.device, verbose=True)
         model.fit(corpus.train.texts, Y[:, old], texts.take(old), filters=_renumbered(corpus.train.filters, old))
         model.add_labels(texts.take(new))
+        top = model.predict_topk(corpus.test.texts, corpus.n_answers())
+        ids = np.where(top.ids < 0, -1, np.concatenate([old, new])[top.ids]).astype(np.int32)
         known = trials.model(f"{CONFIG}-{settings.batches.size}-seed-0", settings)
         return {
-            "new labels, from their texts": _recall(corpus, model, np.concatenate([old, new]), new),
-            "the same labels, learned": _recall(corpus, known, np.arange(Y.shape[1]), new),
+            "new labels, from their texts": _recall(corpus, lw.TopK(ids, top.scores), new),
+            "the same labels, learned": _recall(corpus, known.predict_topk(corpus.test.texts, corpus.n_answers()), new),
         }
 
     described = {"config": CONFIG, "share": SHARE, "epochs": settings.training.epochs, **trials.tuned(CONFIG)}
-    return kept.figures("new-labels", described, compare)
+    untrained = trials.as_it_comes("new-labels-zero-shot", lambda top: _recall(corpus, top, new))
+    return {"the encoder as it comes": untrained, **kept.figures("new-labels", described, compare)}
 
 
 def _renumbered(filters: Any, old: Any) -> Any:
@@ -50,10 +53,8 @@ def _renumbered(filters: Any, old: Any) -> Any:
     return np.stack([filters[there, 0], place[there]], axis=1)
 
 
-def _recall(corpus: Corpus, model: Any, labels: Any, new: Any) -> dict[str, float]:
-    top = model.predict_topk(corpus.test.texts, corpus.n_answers())
-    top = lw.TopK(np.where(top.ids < 0, -1, labels[top.ids]).astype(np.int32), top.scores)
-    member = np.zeros(len(labels))
+def _recall(corpus: Corpus, top: lw.TopK, new: Any) -> dict[str, float]:
+    member = np.zeros(corpus.train.Y.shape[1])
     member[new] = 1
     Y = corpus.test.Y.multiply(member[None]).tocsr()
     Y.eliminate_zeros()

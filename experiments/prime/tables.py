@@ -9,6 +9,7 @@ import numpy as np
 from ablations import ROWS
 from common.markdown import signed, table, with_spread
 from corpora import FIGURES, NAMES
+from learning import OURS
 from methods import CONFIGS
 from throughput import WAYS
 
@@ -24,6 +25,10 @@ PAPER = {
     "table11_uniform_positives": (57.48, 29.65),
 }
 
+ABLATED = ("P@1", "PSP@1")
+OTHER_WAY, SHOWN = " ≠", 0.05  # a change that is not 0 in the table
+
+BINS = ("head", "torso", "tail")
 BRIEF = ("tree", "PRIME W", "tree + PRIME W")
 
 
@@ -45,13 +50,8 @@ def methods(found: Found) -> dict[str, str]:
     for name, ways in found.items():
         lines = [[way, *_figures(runs)] for way, runs in ways.items()]
         tables[f"methods-{name}"] = table([f"{NAMES[name]}, {_seeds(ways)}", *FIGURES], lines)
-    bins = ("head", "torso", "tail")
-    lines = [
-        [NAMES[name], way, *(with_spread([run["found"][each] for run in runs], 1) for each in bins)]
-        for name, ways in found.items()
-        for way, runs in ways.items()
-    ]
-    return {**tables, "methods-found": table(["found among five (%)", "", *bins], lines)}
+    lines = [[NAMES[name], way, *_found(runs)] for name, ways in found.items() for way, runs in ways.items()]
+    return {**tables, "methods-found": table(["found among five (%)", "", *BINS], lines)}
 
 
 def _seeds(ways: Found) -> str:
@@ -61,6 +61,10 @@ def _seeds(ways: Found) -> str:
 
 def _figures(runs: Sequence[Found]) -> list[str]:
     return [with_spread([run[figure] for run in runs], 1) for figure in FIGURES]
+
+
+def _found(runs: Sequence[Found]) -> list[str]:
+    return [with_spread([run["found"][each] for run in runs], 1) for each in BINS]
 
 
 def together(found: Found) -> dict[str, str]:
@@ -83,32 +87,52 @@ def together(found: Found) -> dict[str, str]:
 
 
 def ablations(found: Found) -> dict[str, str]:
-    """Changes of P@1 and PSP@1 beside the paper's."""
+    """Changes of P@1 and PSP@1 beside the paper's; a mark where all seeds go the other way."""
     columns = {(name, base): variants for name, bases in found.items() for base, variants in bases.items()}
     lines = []
     for config, (place, name, base) in ROWS.items():
-        cells = [cell for variants in columns.values() for cell in _changes(variants, config, base)]
-        lines.append([place, name, *_papers(config, base), *cells])
+        papers = _papers(config, base)
+        cells = [" / ".join(_changes(variants, config, base, papers)) for variants in columns.values()]
+        shown = [signed(value) if base else f"{value:.1f}" for value in papers if value is not None]
+        if any(cells):
+            lines.append([place, name, " / ".join(shown), *cells])
     how = {"prime_lite": "", "anchored_lite": ", anchored"}
-    names = [f"{NAMES[name]}{how[base]}: {figure}" for name, base in columns for figure in ("P@1", "PSP@1")]
-    return {"ablations": table(["", "", "paper: P@1", "PSP@1", *names], lines)}
+    names = [f"{NAMES[name]}{how[base]}" for name, base in columns]
+    return {"ablations": table(["P@1 / PSP@1", "", "paper", *names], lines), "positives": _positives(found)}
 
 
-def _changes(variants: Found, config: str, base: str) -> list[str]:
+def _positives(found: Found) -> str:
+    """Positives by propensity and drawn uniformly, with our default: figures, and what is found by frequency."""
+    drawn = {"prime_lite": "by propensity", "table11_uniform_positives": "uniformly"}
+    lines = [
+        [NAMES[name], way, *_figures(bases[OURS][config]), *_found(bases[OURS][config])]
+        for name, bases in found.items()
+        for config, way in drawn.items()
+        if {*drawn} <= bases.get(OURS, {}).keys()
+    ]
+    return table(["", "positives drawn", *FIGURES, *BINS], lines)
+
+
+def _changes(variants: Found, config: str, base: str, papers: Sequence[float | None]) -> list[str]:
     if config not in variants or (base and base not in variants):
-        return ["", ""]
+        return []
     if not base:
-        return [with_spread([run[figure] for run in variants[config]], 1) for figure in ("P@1", "PSP@1")]
+        return [with_spread([run[figure] for run in variants[config]], 1) for figure in ABLATED]
     pairs = list(zip(variants[config], variants[base], strict=False))
-    return [signed(float(np.mean([a[figure] - b[figure] for a, b in pairs]))) for figure in ("P@1", "PSP@1")]
+    cells = []
+    for figure, paper in zip(ABLATED, papers, strict=True):
+        changes = [a[figure] - b[figure] for a, b in pairs]
+        differs = paper is not None and all(change * paper < 0 for change in changes)
+        change = float(np.mean(changes))
+        cells.append(signed(change) + OTHER_WAY * (differs and abs(change) >= SHOWN))
+    return cells
 
 
-def _papers(config: str, base: str) -> list[str]:
+def _papers(config: str, base: str) -> list[float | None]:
+    """The paper's figures, or how they change from those of what a variant is compared with."""
     own = PAPER.get(config, (None, None))
-    if not base:
-        return ["" if value is None else f"{value:.1f}" for value in own]
-    pairs = zip(own, PAPER.get(base, (None, None)), strict=True)
-    return ["" if a is None or b is None else signed(a - b) for a, b in pairs]
+    others = PAPER.get(base, (None, None)) if base else (0.0, 0.0)
+    return [None if a is None or b is None else a - b for a, b in zip(own, others, strict=True)]
 
 
 def course(found: Found) -> dict[str, str]:
@@ -125,12 +149,12 @@ def course(found: Found) -> dict[str, str]:
 def negatives(found: Found) -> dict[str, str]:
     """P@1 and PSP@5 by negatives a query."""
     lines = [
-        [NAMES[name], way, f"{run['negatives']:,}", f"{run['P@1']:.1f}", f"{run['PSP@5']:.1f}", f"{run['seconds']:.0f}"]
+        [NAMES[name], way, f"{run['negatives']:,}", f"{run['P@1']:.1f}", f"{run['PSP@5']:.1f}"]
         for name, ways in found.items()
         for way, runs in ways.items()
         for run in runs
     ]
-    return {"negatives": table(["", "", "negatives a query", "P@1", "PSP@5", "s to train"], lines)}
+    return {"negatives": table(["", "", "negatives a query", "P@1", "PSP@5"], lines)}
 
 
 def new_labels(found: Found) -> dict[str, str]:
