@@ -84,6 +84,24 @@ def test_what_was_learned_is_not_rounded_to_what_the_checkpoint_was_kept_in(tmp_
     assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
 
 
+def test_weights_that_a_checkpoint_lacks_are_an_error_unless_they_are_not_used(tmp_path, capfd):
+    from safetensors.numpy import load_file, save_file
+
+    write_checkpoint(tmp_path)
+    capfd.readouterr()
+    file = tmp_path / "model.safetensors"
+    weights = load_file(file)
+    used = {name: array for name, array in weights.items() if not name.startswith("pooler.")}
+    assert len(used) < len(weights)
+    save_file(used, file, {"format": "pt"})
+    assert load_encoder(EncoderSettings(checkpoint=str(tmp_path))).dim == 8
+    assert capfd.readouterr() == ("", "")
+    lost = "encoder.layer.1.output.dense.weight"
+    save_file({name: array for name, array in used.items() if name != lost}, file, {"format": "pt"})
+    with pytest.raises(LabelwoodError, match=f"lacks '{lost}'"):
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
+
+
 def test_texts_are_never_longer_than_asked_for_not_even_by_marks_and_padding(checkpoint):
     encoder = load_encoder(EncoderSettings(checkpoint=checkpoint, max_tokens=32))
     for n in (1, 2, 30, 32):

@@ -184,7 +184,8 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     place = _transformer_in(settings.checkpoint)
     try:
         with _quiet():
-            model = AutoModel.from_pretrained(place, trust_remote_code=False, use_safetensors=True)
+            how = {"trust_remote_code": False, "use_safetensors": True, "output_loading_info": True}
+            model, report = AutoModel.from_pretrained(place, **how)
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
     except (OSError, ValueError, ImportError) as e:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
@@ -192,6 +193,12 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
             f"the encoder {settings.checkpoint!r} cannot be loaded ({reason}): "
             "give the folder of a checkpoint with safetensors weights, or a name that the hub knows"
         ) from None
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name.split("."))  # which is not used
+    if missing:
+        raise LabelwoodError(
+            f"the encoder {settings.checkpoint!r} lacks {missing[0]!r} and would have it at random: "
+            "give a checkpoint with all weights"
+        )
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
     words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
@@ -256,14 +263,16 @@ def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: boo
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the progress bars of transformers, whose weights take a moment."""
+    """Without the progress bars of transformers, and its report of weights that we do not use."""
     from transformers.utils import logging
 
-    was_shown = logging.is_progress_bar_enabled()
+    was_shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(verbosity)
         if was_shown:
             logging.enable_progress_bar()
 
