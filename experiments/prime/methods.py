@@ -38,8 +38,8 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     }
     for config, name in CONFIGS.items():
         if config in given.methods and corpus.name in FITTING.get(config, SETS):
-            seeds = range(min(given.seeds, 1 if config in FITTING else given.seeds))
-            found[name] = [trials.method(config, seed) for seed in seeds]
+            n_seeds = min(given.seeds, 1) if config in FITTING else given.seeds
+            found[name] = [trials.method(config, seed) for seed in range(n_seeds)]
     return found
 
 

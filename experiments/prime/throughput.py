@@ -1,7 +1,7 @@
 """Queries a second of training: the trainer, the bare encoder on the same tokens, and sentence-transformers.
 
 All with the same encoder, batches and precision, one after the other, and again: the rate of each round is kept, and
-the memory of the first.
+the memory of the first. Ours and the bare encoder are compiled and replayed, sentence-transformers as its trainer is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from learning import Trials
 
 SETS = tuple(NAMES)
 BATCH = 2048  # queries
-STEPS = 24  # that are timed, after as many that are not: each new size of a batch is recorded, and then replayed
-FEWER = {"sentence-transformers": 4}  # of a way whose steps take ten times as long
+STEPS = 24  # batches, which come again and again: twice that nothing is recorded any more, and then timed
+FEWER = {"sentence-transformers": 8}  # of a way whose steps take ten times as long
 
 
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Bench:
         cuda = self.torch.cuda if self.device.type == "cuda" else None
         if cuda:
             cuda.reset_peak_memory_stats()
-        for _ in range(n_steps):
+        for _ in range(2 * n_steps):
             step()
         if cuda:
             cuda.synchronize()
@@ -107,8 +107,8 @@ class Bench:
         order = useful[QueryOrder(len(useful), settings, seed=0).of_epoch(0)]
 
         def batch(number: int) -> Any:
-            at = number * self.size % max(1, len(order) - self.size)
-            return sampler.batch(order[at : at + self.size], epoch=0, step=number)
+            at = number % STEPS * self.size % max(1, len(order) - self.size)
+            return sampler.batch(order[at : at + self.size], epoch=0, step=number % STEPS)
 
         return ahead(batch, count())
 

@@ -32,7 +32,7 @@ def texts_and_labels(n=96, n_labels=24, seed=0):
     return texts, sparse.csr_array(Y), [f"label{i} name{i}" for i in range(n_labels)]
 
 
-def write_checkpoint(folder):
+def write_checkpoint(folder, **others):
     """A BERT of two layers and eight numbers, with a tokenizer, as a hub would give it."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -45,13 +45,14 @@ def write_checkpoint(folder):
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     PreTrainedTokenizerFast(tokenizer_object=rules, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(folder)
-    config = BertConfig(
-        vocab_size=len(words),
-        hidden_size=8,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=32,
-    )
+    sizes = {
+        "vocab_size": len(words),
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+        "max_position_embeddings": 32,
+    }
+    config = BertConfig(**(sizes | others))
     BertModel(config).save_pretrained(folder)
     return str(folder)

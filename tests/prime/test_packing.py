@@ -64,6 +64,8 @@ def test_batches_are_filled_up_to_round_sizes(n_texts, longest, share):
     assert len(lengths)
     assert lengths.min() >= 1, "the first token of each text is looked up"
     assert lengths.max() <= longest
+    assert len(lengths) <= n_texts // 8 + n_tokens // 32 + 1
+    assert lengths.sum() < len(lengths) + max(1, n_tokens // 32)
     for n, filled, part in ((n_texts, n_texts + len(lengths), 8), (n_tokens, n_tokens + lengths.sum(), 32)):
         assert filled % 2 ** int(np.log2(max(1, n // part))) == 0
 
@@ -102,6 +104,7 @@ def test_steps_are_replayed_only_in_training_and_with_round_sizes(encoder, monke
     assert torch.allclose(embed(which), expected, atol=1e-6)
     assert (sizes[0] > n_tokens) == replay
     assert len(begun) == replay
+    begun.append(True)
     embed.release()
     assert not begun
 

@@ -14,6 +14,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import as_labels
+from labelwood.prime import trainer as trainer_module
+from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import load_encoder
 from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.settings import as_settings
@@ -93,6 +95,52 @@ def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
         torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=1e-5)
     first = make(changed(prototypes=parts))
     assert not same(weights(first), expected)
+
+
+@pytest.mark.parametrize(
+    ("training", "replays"),
+    [({}, True), ({"accumulate": 2}, False), ({"chunk_size": 8}, False), ({"replay": False}, False)],
+)
+def test_steps_are_replayed_only_where_none_needs_what_another_left(monkeypatch, training, replays):
+    asked = []
+
+    def begun(*given, replay=False, **others):
+        asked.append(replay)
+        return Embedder(*given, **others)
+
+    monkeypatch.setattr(trainer_module, "Embedder", begun)
+    make(changed(training=training))
+    assert asked[0] == replays
+
+
+def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
+    forgotten = []
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    monkeypatch.setattr(torch.compiler, "reset", lambda: forgotten.append(True))
+    make(changed(training={"compile": True})).train()
+    assert len(forgotten) == 1
+    Mortal.lives = 2
+    with pytest.raises(KilledError):
+        make(changed(training={"compile": True}), Mortal).train()
+    assert len(forgotten) == 2
+    make().train()
+    assert len(forgotten) == 2
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_replayed_steps_change_the_weights_as_others_do(tmp_path):
+    off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    encoder = {"checkpoint": write_checkpoint(tmp_path, hidden_size=32, **off), "max_tokens": 8}
+    settings = {"encoder": encoder, "prototypes": {"free_vectors": 32, "dropout": 0.0}}
+    moved = []
+    for compiles in (False, True, True):
+        trainer = make(changed(**settings, training={"compile": compiles, "learning_rate": 1e-3}), device="cuda")
+        assert trainer._embed._replays == compiles
+        before = weights(trainer)
+        trainer.train()
+        moved.append(torch.cat([(after - before[name]).ravel() for name, after in weights(trainer).items()]).float())
+    for others in moved[1:]:
+        assert (others - moved[0]).norm() < 0.1 * moved[0].norm()
 
 
 def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):

@@ -26,7 +26,7 @@ class Embedder:
         pack: Whether to pack texts where that is possible.
         replay: Whether to record what a step of training asks of the GPU, once for each size of batches, and replay it
             from then on, where texts are packed and the encoder is compiled: short texts keep a GPU busy for less time
-            than it takes to launch all kernels. Gradients must then be used and dropped before the next call.
+            than it takes to launch all kernels. Vectors and gradients must be used and dropped before the next call.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
@@ -52,7 +52,8 @@ class Embedder:
         self.half = half
         self.feeder = TokenFeeder(tables, self.device)
         self.packs = pack and can_pack(encoder, self.device, half, longest=self.feeder.longest)
-        self._replays = replay and compiled and self.packs
+        self._compiles = compiled
+        self._replays = replay and compiled and self.packs and self.feeder.longest > 1  # or sizes are not round
         self._asked = self._learning = encoder.packed if self.packs else encoder
         if compiled:
             mode = "reduce-overhead" if self._replays else "default"
@@ -60,7 +61,9 @@ class Embedder:
         if self._replays:
             from torch._inductor import config
 
-            config.triton.cudagraph_dynamic_shape_warn_limit = None  # it warns of each size, and a dozen is usual
+            if hasattr(config.triton, "cudagraph_dynamic_shape_warn_limit"):
+                # It warns of each size beyond the eighth. Large batches have a dozen, small ones dozens.
+                config.triton.cudagraph_dynamic_shape_warn_limit = None
 
     def __call__(self, which: Ids) -> Any:
         """Vectors u of some texts, through which gradients flow."""
@@ -74,8 +77,12 @@ class Embedder:
             return encode(*batch)[: len(which)].float()
 
     def release(self) -> None:
-        """Gives back what was recorded, which keeps the memory of a whole step from everything else."""
-        if self._replays:
+        """Forgets what was compiled and recorded.
+
+        Recordings keep the memory of a whole step from everything else, and after eight encoders torch would no longer
+        compile. It knows no way to forget only some.
+        """
+        if self._compiles:
             torch.compiler.reset()
 
     def all(self, which: Ids | None = None) -> Any:

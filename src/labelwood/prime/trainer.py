@@ -136,7 +136,8 @@ class Trainer:
             device=self.device,
             half=self._half(),
             compiled=t.compile,
-            replay=t.accumulate == 1 and t.chunk_size is None,
+            # What a step leaves is overwritten by the next: no gradient may be kept, and no vector of another chunk.
+            replay=t.replay and t.accumulate == 1 and t.chunk_size is None,
         )
         vectors = unit(self._everything(self._embed))
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.

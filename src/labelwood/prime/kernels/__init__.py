@@ -34,19 +34,23 @@ def gives_what_torch_gives(device: Any) -> bool:
     """A trial on a few numbers."""
     import torch
 
-    from labelwood.prime.losses import make_loss
+    from labelwood.prime.losses import decoupled_softmax, make_loss, regulariser
     from labelwood.prime.settings import LossSettings
 
     try:
-        from labelwood.prime.kernels.fused_losses import fused_triplets
+        from labelwood.prime.kernels.fused_losses import fused_regulariser, fused_triplets
 
-        similarities = torch.arange(32.0, device=device).cos().view(4, 8).requires_grad_()
-        positives = torch.arange(4, device=device)[:, None]
-        given = similarities, torch.eye(4, 8, device=device, dtype=torch.bool), positives
-        with torch.enable_grad():
-            found = fused_triplets(*given, LossSettings(), anchor=0.0, anchor_temperature=1.0)
-            expected = make_loss(LossSettings())(*given)
-            gradients = [torch.autograd.grad(loss, similarities)[0] for loss in (found, expected)]
+        with torch.inference_mode(False), torch.enable_grad():
+            both = torch.arange(64.0, device=device).cos().view(2, 4, 8).requires_grad_()
+            positives = torch.stack([torch.arange(4, device=device), torch.arange(4, 8, device=device)], dim=1)
+            truth = torch.zeros(4, 8, device=device, dtype=torch.bool).scatter(1, positives, True)
+            how: dict[str, Any] = {"margin": 0.1, "n_negatives": 3}
+            found = fused_triplets(both[0], truth, positives, LossSettings(), anchor=0.1, anchor_temperature=1.0)
+            expected = make_loss(LossSettings())(both[0], truth, positives)
+            expected = expected + 0.1 * decoupled_softmax(both[0], truth, positives, temperature=1.0)
+            found = found + fused_regulariser(both[0], both[1], truth, positives, **how)
+            expected = expected + regulariser(both[0], both[1], truth, positives, **how)
+            gradients = [torch.autograd.grad(loss, both)[0] for loss in (found, expected)]
         return bool(torch.allclose(found, expected, atol=1e-4) and torch.allclose(*gradients, atol=1e-4))
     except Exception:  # whatever goes wrong: without a C compiler, say, Triton cannot launch anything
         return False
