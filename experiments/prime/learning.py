@@ -50,7 +50,11 @@ class Trials:
         base = load_settings(CONFIGS / f"{config}.toml")
         b, pace = base.batches, epochs / PAPERS_EPOCHS
         common = {
-            "encoder": {"checkpoint": str(self.given.checkpoint), "max_tokens": MAX_TOKENS[self.corpus.name]},
+            "encoder": {
+                "checkpoint": str(self.given.checkpoint),
+                "pooling": "mean",
+                "max_tokens": MAX_TOKENS[self.corpus.name],
+            },
             "batches": {
                 "random_epochs": max(1, round(b.random_epochs * pace)),
                 "refresh_every": max(1, round(b.refresh_every * pace)),
