@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from dataclasses import replace
@@ -42,6 +43,24 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(suffix, output, tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_ctrl_c_at_the_moment_a_file_is_made_leaves_none(tmp_path, monkeypatch):
+    opened, made = io.open, []
+
+    def interrupted(path, mode="r", *given, **others):
+        file = opened(path, mode, *given, **others)
+        if "r" not in mode:
+            made.append(list(tmp_path.iterdir()))
+            file.close()
+            raise KeyboardInterrupt
+        return file
+
+    monkeypatch.setattr(io, "open", interrupted)  # which is what a path opens with
+    with pytest.raises(KeyboardInterrupt), binary_output(tmp_path / "a.txt"):
+        pass
+    assert len(made[0]) == 1
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_same_data_gives_the_same_bytes(suffix, tmp_path):
     for name in ("a", "b"):
@@ -60,7 +79,8 @@ def test_the_umask_decides_who_may_read(tmp_path):
 
 def test_places_that_cannot_be_written_are_named(tmp_path):
     (tmp_path / "folder.jsonl").mkdir()
-    for path in (tmp_path / "missing" / "a.jsonl", tmp_path / "folder.jsonl", tmp_path / ("x" * 300 + ".jsonl")):
+    names = ("missing/a.jsonl", "folder.jsonl", "x" * 300 + ".jsonl", "x" * 245 + ".jsonl")
+    for path in (tmp_path / name for name in names):
         with pytest.raises(InputError, match=r"cannot be written"):
             write(TEXTS, path)
     assert [path.name for path in tmp_path.iterdir()] == ["folder.jsonl"]

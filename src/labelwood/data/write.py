@@ -6,11 +6,11 @@ import contextlib
 import io
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
@@ -137,22 +137,20 @@ def check_output(path: Path) -> None:
 def binary_output(path: Path) -> Iterator[IO[bytes]]:
     """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
     check_output(path)
+    # Named before it is made: Ctrl-C between the two leaves nothing, and after them the name is known.
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as e:
-        raise _unwritable(path, e) from None
-    try:
-        with os.fdopen(handle, "wb") as raw, compressed(path, raw) as stream:
+        with temporary.open("xb") as raw, compressed(path, raw) as stream:
             yield stream
-        _sync(Path(temporary))
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        _sync(temporary)
+        temporary.replace(path)
         if (written := _written.get()) is not None:
             written.append(path)
     except OSError as e:
         raise _unwritable(path, e) from None
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it need not be there, and its name may be too long to be anywhere
+            temporary.unlink()
 
 
 @contextlib.contextmanager
@@ -213,9 +211,3 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
