@@ -41,6 +41,15 @@ def _hardest(negatives, K: tl.constexpr, SLOTS: tl.constexpr, WIDTH: tl.constexp
 
 
 @triton.jit
+def _negatives(similarities, truth, row, n_columns, K: tl.constexpr, SLOTS: tl.constexpr, WIDTH: tl.constexpr):
+    """A row's similarities with −inf where a column is true, the K largest of these, and where they are."""
+    row_truth = _row(truth, row, n_columns, 1, WIDTH)
+    negatives = tl.where(row_truth != 0, float("-inf"), _row(similarities, row, n_columns, 0.0, WIDTH))
+    best, at = _hardest(negatives, K, SLOTS, WIDTH)
+    return negatives, best, at
+
+
+@triton.jit
 def _picked(values, slot, SLOTS: tl.constexpr):
     return tl.sum(tl.where(tl.arange(0, SLOTS) == slot, values, 0), 0)
 
@@ -118,9 +127,7 @@ def _relation_kernel(
 ):
     row = tl.program_id(0).to(tl.int64)
     places = tl.arange(0, WIDTH)
-    row_truth = _row(truth, row, n_columns, 1, WIDTH)
-    negatives = tl.where(row_truth != 0, float("-inf"), _row(similarities, row, n_columns, 0.0, WIDTH))
-    best, at = _hardest(negatives, K, SLOTS, WIDTH)
+    negatives, best, at = _negatives(similarities, truth, row, n_columns, K, SLOTS, WIDTH)
     real = best > float("-inf")
     near = tl.where(real, best, 0.0)
     if ANCHORED:
@@ -186,9 +193,7 @@ def _regulariser_kernel(
 ):
     row = tl.program_id(0).to(tl.int64)
     places = tl.arange(0, WIDTH)
-    row_truth = _row(truth, row, n_columns, 1, WIDTH)
-    negatives = tl.where(row_truth != 0, float("-inf"), _row(by_prototype, row, n_columns, 0.0, WIDTH))
-    best, at = _hardest(negatives, K, SLOTS, WIDTH)
+    _, best, at = _negatives(by_prototype, truth, row, n_columns, K, SLOTS, WIDTH)
     direction = tl.zeros((WIDTH,), tl.float32)
     ahead, n_ahead = 0.0, 0.0
     for p in tl.static_range(P):
