@@ -58,6 +58,7 @@ def parse() -> argparse.Namespace:
     arguments.add_argument("--batch", type=int, help="queries of a step, instead of what was chosen")
     arguments.add_argument("--sizes", type=whole_numbers, help="of batches, instead of those that are tried")
     arguments.add_argument("--rounds", type=int, default=3, help="of the part throughput")
+    arguments.add_argument("--seconds", type=float, default=2.0, help="that each way lasts in such a round")
     arguments.add_argument("--device", help="as torch names it; the GPU, if there is one")
     arguments.add_argument("--compile", action="store_true", help="compile the encoder: a minute first, then faster")
     arguments.add_argument("--threads", type=int)

@@ -25,8 +25,12 @@ FAST = (
     "cpu",
     "--threads",
     "1",
+    "--rounds",
+    "2",
+    "--seconds",
+    "0.1",
 )
-PARTS = ("tuning", "methods", "together", "ablations", "course", "negatives", "new_labels")
+PARTS = ("tuning", "methods", "together", "ablations", "course", "negatives", "new_labels", "throughput")
 
 
 def write_lines(path, records):
@@ -119,6 +123,17 @@ def test_frequent_and_rare_labels_are_told_apart_where_positives_are_drawn_other
     for line, config in zip(cells(output, "positives"), ("prime_lite", "table11_uniform_positives"), strict=True):
         tail = np.mean([run["found"]["tail"] for run in runs[config]])
         assert float(line[-1].split(" ")[0]) == pytest.approx(tail, abs=0.051)
+
+
+def test_trainers_are_measured_by_the_bare_encoder_on_the_same_batches(output):
+    ways = found(output, "throughput")
+    rounds = [json.loads((output / "runs" / "wordnet" / f"throughput-{n}.json").read_text())["figures"] for n in (0, 1)]
+    for _, way, rate, share, _ in cells(output, "throughput"):
+        bare = "bare encoder, two labels a text" if way == "PRIME, anchored" or "two" in way else "bare encoder"
+        medians = [np.median([*rounds[0][each]["rates"], *rounds[1][each]["rates"]]) for each in (way, bare)]
+        assert rate.split(" ")[0] == f"{medians[0]:,.0f}"
+        assert share == f"{medians[0] / medians[1]:.2f}"
+    assert {"bare encoder, padded", "bare encoder", "DPR", "PRIME-lite, anchored", "PRIME, anchored"} <= ways.keys()
 
 
 def test_the_rest_is_measured_and_pictures_are_drawn(output):

@@ -128,6 +128,7 @@ def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of torch's own modules, as it compiles
 def test_replayed_steps_change_the_weights_as_others_do(tmp_path):
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     encoder = {"checkpoint": write_checkpoint(tmp_path, hidden_size=32, **off), "max_tokens": 8}
