@@ -11,7 +11,7 @@ from common.markdown import signed, table, with_spread
 from corpora import FIGURES, NAMES
 from learning import OURS
 from methods import CONFIGS
-from throughput import WAYS
+from throughput import RIVAL, WAYS
 
 Found = Mapping[str, Any]
 # P@1 and PSP@1 of the paper's variants of PRIME-lite on LF-AmazonTitles-1.3M.
@@ -170,12 +170,15 @@ def new_labels(found: Found) -> dict[str, str]:
 
 
 def throughput(found: Found) -> dict[str, str]:
-    """Queries a second, and in relation to the bare encoder."""
+    """Queries a second, in relation to the bare encoder and to the rival, and memory."""
     lines = []
     for name, ways in found.items():
+        rates = {way: float(np.median(own["rates"])) for way, own in ways.items()}
         for way, own in ways.items():
-            rate, bare = (float(np.median(ways[each]["rates"])) for each in (way, WAYS[way][0]))
-            cells = [f"{rate:,.0f} ({min(own['rates']):,.0f}–{max(own['rates']):,.0f})", f"{rate / bare:.2f}"]
+            least, most = (f"{end(own['rates']):,.0f}" for end in (min, max))
+            spread = f" ({least}–{most})" if least != most else ""
+            times = f"{rates[way] / rates[RIVAL]:.1f}" if RIVAL in rates else ""
+            cells = [f"{rates[way]:,.0f}{spread}", f"{rates[way] / rates[WAYS[way][0]]:.2f}", times]
             lines.append([NAMES[name], way, *cells, f"{own['memory']:.1f}"])
-    header = ["", "", "queries a second", "of the bare encoder", "GiB at most"]
+    header = ["", "", "queries a second", "of the bare encoder", f"times {RIVAL}", "GiB at most"]
     return {"throughput": table(header, lines)}

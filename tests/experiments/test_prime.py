@@ -128,7 +128,7 @@ def test_frequent_and_rare_labels_are_told_apart_where_positives_are_drawn_other
 def test_trainers_are_measured_by_the_bare_encoder_on_the_same_batches(output):
     ways = found(output, "throughput")
     rounds = [json.loads((output / "runs" / "wordnet" / f"throughput-{n}.json").read_text())["figures"] for n in (0, 1)]
-    for _, way, rate, share, _ in cells(output, "throughput"):
+    for _, way, rate, share, *_ in cells(output, "throughput"):
         bare = "bare encoder, two labels a text" if way == "PRIME, anchored" or "two" in way else "bare encoder"
         medians = [np.median([*rounds[0][each]["rates"], *rounds[1][each]["rates"]]) for each in (way, bare)]
         assert rate.split(" ")[0] == f"{medians[0]:,.0f}"

@@ -104,6 +104,10 @@ def test_steps_are_replayed_only_in_training_and_with_round_sizes(encoder, monke
     assert torch.allclose(embed(which), expected, atol=1e-6)
     assert (sizes[0] > n_tokens) == replay
     assert len(begun) == replay
+    assert torch.allclose(embed(which[:20]), expected[:20], atol=1e-6)
+    assert len(sizes) == 2 - replay, "the rest of an epoch is not recorded"
+    assert torch.allclose(embed(which[:40]), expected[:40], atol=1e-6)
+    assert len(sizes) == 3 - replay
     begun.append(True)
     embed.release()
     assert not begun

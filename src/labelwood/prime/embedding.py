@@ -27,6 +27,7 @@ class Embedder:
         replay: Whether to record what a step of training asks of the GPU, once for each size of batches, and replay it
             from then on, where texts are packed and the encoder is compiled: short texts keep a GPU busy for less time
             than it takes to launch all kernels. Vectors and gradients must be used and dropped before the next call.
+            Batches of less than half the texts of others are neither compiled nor recorded.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
@@ -54,6 +55,7 @@ class Embedder:
         self.packs = pack and can_pack(encoder, self.device, half, longest=self.feeder.longest)
         self._compiles = compiled
         self._replays = replay and compiled and self.packs and self.feeder.longest > 1  # or sizes are not round
+        self._most_texts = 0  # of a batch of training so far
         self._asked = self._learning = encoder.packed if self.packs else encoder
         if compiled:
             mode = "reduce-overhead" if self._replays else "default"
@@ -68,8 +70,11 @@ class Embedder:
     def __call__(self, which: Ids) -> Any:
         """Vectors u of some texts, through which gradients flow."""
         learns = self.encoder.training
-        rounded = learns and self._replays  # each size is recorded: there must be few
-        encode = self._learning if learns else self._asked
+        self._most_texts = max(self._most_texts, len(which) if learns else 0)
+        # What is left at the end of an epoch takes less time than to record it.
+        is_rest = self._replays and 2 * len(which) < self._most_texts
+        rounded = learns and self._replays and not is_rest  # each size is recorded: there must be few
+        encode = self._learning if learns and not is_rest else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
             batch = self.feeder.packed(which, rounded=rounded) if self.packs else self.feeder.padded(which)
             if rounded:
