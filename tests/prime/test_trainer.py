@@ -270,6 +270,15 @@ def test_weights_that_should_not_decay_do_not():
     assert all(group["eps"] == 1e-6 for group in groups)
 
 
+def test_whoever_waits_for_the_compiler_is_told(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    trainer = make(changed(training={"compile": True}))
+    assert "compiling" in trainer.note
+    trainer.train()
+    assert "compiling" not in trainer.note
+    assert not make().note
+
+
 def test_every_epoch_is_recorded_with_its_throughput():
     trainer = make()
     trainer.train()

@@ -121,7 +121,7 @@ class Trainer:
         steps = t.epochs * -(-self.n_batches // t.accumulate)
         self.optimiser = Optimiser(self.network, t, total_steps=steps)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self._half() is torch.float16)
-        self.done, self.total, self.note = 0, t.epochs * self.n_batches, ""
+        self.done, self.total, self.note = 0, t.epochs * self.n_batches, "compiling at first" * t.compile
         if checkpoints is not None:
             checkpoint.resume(self)
             if not self.processes.agree(self.course.step):
