@@ -19,7 +19,6 @@ from labelwood.prime import PrimeSettings, load_settings
 
 CONFIGS = Path(__file__).parent / "configs"
 EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 4}
-PAPERS_EPOCHS = 300  # which the configurations' epochs of clusters are made for
 HELD_OUT = 0.05  # of the training rows, of every method: they choose sizes of batches, and calibrate scores
 # Learning rates by the size of batches: they rise with its square root.
 RATES = {256: 3e-4, 1024: 7e-4, 2048: 1e-3}
@@ -48,18 +47,14 @@ class Trials:
         """Those of a configuration, with what all runs share."""
         epochs = epochs or self.epochs
         base = load_settings(CONFIGS / f"{config}.toml")
-        b, pace = base.batches, epochs / PAPERS_EPOCHS
+        own = base.batches.double_at  # DEXA's; where there are none, the trainer does the same with the paper's
         common = {
             "encoder": {
                 "checkpoint": str(self.given.checkpoint),
                 "pooling": "mean",
                 "max_tokens": MAX_TOKENS[self.corpus.name],
             },
-            "batches": {
-                "random_epochs": max(1, round(b.random_epochs * pace)),
-                "refresh_every": max(1, round(b.refresh_every * pace)),
-                "double_at": [max(1, round(epoch * pace)) for epoch in b.double_at],
-            },
+            "batches": {"double_at": own and [max(1, round(at * epochs / base.training.epochs)) for at in own]},
             "training": {
                 "epochs": epochs,
                 "seed": seed,

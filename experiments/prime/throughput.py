@@ -126,7 +126,7 @@ class Bench:
         settings = self.settings(config).batches
         sampler = BatchSampler(self.Y, settings, seed=0)
         useful = np.flatnonzero(np.diff(self.Y.indptr))
-        order = useful[QueryOrder(len(useful), settings, seed=0).of_epoch(0)]
+        order = useful[QueryOrder(len(useful), settings.schedule(epochs=1), seed=0).of_epoch(0)]
 
         def batch(number: int) -> Any:
             at = number % STEPS * self.size % max(1, len(order) - self.size)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from labelwood.inputs import from_dense
 from labelwood.prime.mining import mined
 from labelwood.prime.samplers import BatchSampler, Positives, QueryOrder, ahead
-from labelwood.prime.settings import BatchSettings
+from labelwood.prime.settings import BatchSettings, ClusterSchedule
 
 
 def blobs(n_blobs=16, size=32, dim=8, seed=0):
@@ -32,21 +32,20 @@ def random_labels(n_rows=40, n_labels=25, seed=0):
 
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 3))
 def test_every_epoch_is_a_permutation(n_queries, cluster_size, epoch):
-    settings = BatchSettings(cluster_size=cluster_size, random_epochs=0, double_at=())
-    order = QueryOrder(n_queries, settings, seed=1)
+    order = QueryOrder(n_queries, ClusterSchedule(cluster_size=cluster_size), seed=1)
     order.refresh(epoch, torch.randn(n_queries, 3, generator=torch.Generator().manual_seed(0)))
     assert sorted(order.of_epoch(epoch).tolist()) == list(range(n_queries))
 
 
 def test_orders_differ_from_epoch_to_epoch_and_agree_for_the_same_seed():
-    a, b = (QueryOrder(50, BatchSettings(), seed=3) for _ in range(2))
+    a, b = (QueryOrder(50, ClusterSchedule(), seed=3) for _ in range(2))
     assert a.of_epoch(2).tolist() == b.of_epoch(2).tolist()
     assert a.of_epoch(2).tolist() != a.of_epoch(3).tolist()
 
 
 def test_clusters_stay_together_and_come_in_another_order_each_epoch():
     rows = blobs()
-    order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
+    order = QueryOrder(len(rows), ClusterSchedule(cluster_size=32), seed=0)
     order.refresh(0, torch.from_numpy(rows))
     clusters = [frozenset(order.of_epoch(0)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
     again = [frozenset(order.of_epoch(1)[at : at + 32].tolist()) for at in range(0, len(rows), 32)]
@@ -65,7 +64,7 @@ def test_clusters_raise_the_similarity_of_negatives_in_a_batch():
             found.append((products.sum() - len(some)) / (len(some) * (len(some) - 1)))
         return np.mean(found)
 
-    order = QueryOrder(len(rows), BatchSettings(cluster_size=32, random_epochs=0, double_at=()), seed=0)
+    order = QueryOrder(len(rows), ClusterSchedule(cluster_size=32), seed=0)
     at_random = mean_similarity(order.of_epoch(0))
     order.refresh(0, torch.from_numpy(rows))
     assert mean_similarity(order.of_epoch(0)) > at_random + 0.2
@@ -73,10 +72,21 @@ def test_clusters_raise_the_similarity_of_negatives_in_a_batch():
 
 def test_clusters_are_refreshed_on_time_and_grow():
     settings = BatchSettings(random_epochs=10, refresh_every=5, cluster_size=4, double_at=(10, 20))
-    order = QueryOrder(10, settings, seed=0)
-    assert [epoch for epoch in range(31) if order.is_due(epoch)] == [10, 15, 20, 25, 30]
-    assert [settings.cluster_size_at(epoch) for epoch in (0, 9, 10, 19, 20, 99)] == [4, 4, 8, 8, 16, 16]
-    assert not QueryOrder(10, BatchSettings(sampler="random"), seed=0).is_due(10)
+    schedule = settings.schedule(epochs=40)
+    assert [epoch for epoch in range(31) if schedule.is_due(epoch)] == [10, 15, 20, 25, 30]
+    assert [schedule.size_at(epoch) for epoch in (0, 9, 10, 19, 20, 99)] == [4, 4, 8, 8, 16, 16]
+    at_random = BatchSettings(sampler="random", cluster_size=4).schedule(epochs=40)
+    assert not any(at_random.is_due(epoch) for epoch in range(40))
+
+
+def test_short_trainings_have_clusters_too():
+    papers = BatchSettings().schedule(epochs=300)
+    assert [epoch for epoch in range(31) if papers.is_due(epoch)] == [10, 15, 20, 25, 30]
+    assert [papers.size_at(epoch) for epoch in (9, 10, 20, 299)] == [1, 2, 4, 512]
+    short = BatchSettings().schedule(epochs=6)
+    assert [epoch for epoch in range(6) if short.is_due(epoch)] == [1, 2, 3, 4, 5]
+    assert short.size_at(5) == papers.size_at(299)
+    assert BatchSettings(refresh_every=3, random_epochs=0).schedule(epochs=6).refresh_every == 3
 
 
 def test_positives_are_drawn_in_proportion_to_their_weights():

@@ -18,7 +18,8 @@ from labelwood.prime import trainer as trainer_module
 from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import load_encoder
 from labelwood.prime.gradient_cache import CachedEmbeddings
-from labelwood.prime.settings import as_settings
+from labelwood.prime.optimiser import Optimiser
+from labelwood.prime.settings import TrainingSettings, as_settings
 from labelwood.prime.tokens import Tokens
 from labelwood.prime.trainer import Pairs, Trainer
 
@@ -268,6 +269,17 @@ def test_weights_that_should_not_decay_do_not():
         plain = name.endswith(("bias", "bank")) or ".norm" in name
         assert decay == (0.0 if plain else 0.01), name
     assert all(group["eps"] == 1e-6 for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("asked", "total_steps", "warm_up"),
+    [(None, 4000, 100), (None, 104, 10), (None, 3, 0), (7.0, 104, 7), (0.5, 104, 52), (200.0, 104, 104)],
+)
+def test_a_short_training_warms_up_for_a_tenth_of_it(asked, total_steps, warm_up):
+    optimiser = Optimiser(torch.nn.Linear(2, 1), TrainingSettings(warm_up=asked), total_steps=total_steps)
+    rates = [optimiser.rate(step) for step in range(total_steps)]
+    assert np.argmax(rates) == max(0, warm_up - 1)
+    assert max(rates) == 1.0
 
 
 def test_whoever_waits_for_the_compiler_is_told(monkeypatch):

@@ -18,7 +18,7 @@ from labelwood.prime.encoder import unit
 from labelwood.prime.losses.hardest_triplets import hardest_triplets
 from labelwood.prime.objective import marked
 from labelwood.prime.samplers import Ids, QueryOrder, pairs_of, true_pairs
-from labelwood.prime.settings import BatchSettings, ClassifierSettings, PrimeSettings
+from labelwood.prime.settings import ClusterSchedule, PrimeSettings
 from labelwood.prime.tokens import on_device
 
 SCORES = ("fused", "prototypes", "classifiers")
@@ -28,12 +28,11 @@ class ClassifierTrainer:
     """Learns the weights from unit vectors of queries, of which each has a label, on the device where these are.
 
     The labels of a step are all those of its queries, and only their weights change. Pairs in `spared`, by default `Y`,
-    are never negatives. `done`, `total` and `note` are for
-    whoever shows progress.
+    are never negatives. `done`, `total` and `note` are for whoever shows progress.
 
     Example:
         >>> from labelwood.inputs import from_dense
-        >>> settings = PrimeSettings(classifiers=ClassifierSettings(epochs=2))
+        >>> settings = PrimeSettings().with_changes({"classifiers": {"epochs": 2}})
         >>> eye = np.eye(3, dtype=np.float32)
         >>> trainer = ClassifierTrainer(torch.eye(3), eye[::-1].copy(), from_dense(eye), settings)
         >>> np.linalg.norm(trainer.train(), axis=1).round(4)
@@ -56,7 +55,7 @@ class ClassifierTrainer:
         self.weights = nn.Embedding.from_pretrained(unit(first), freeze=False, sparse=True)
         self.dropout = nn.Dropout(s.dropout)
         self.adam = torch.optim.SparseAdam(list(self.weights.parameters()), lr=s.learning_rate)
-        self.order = QueryOrder(len(queries), _batches(s), seed=seed)
+        self.order = QueryOrder(len(queries), ClusterSchedule(cluster_size=s.cluster_size), seed=seed)
         if s.cluster_size > 1:
             self.order.refresh(0, queries)
         self.n_batches = -(-len(queries) // s.size)
@@ -107,10 +106,6 @@ class ClassifierTrainer:
         if step < warm_up:
             return (step + 1) / warm_up
         return (self.total - step) / max(1, self.total - warm_up)
-
-
-def _batches(settings: ClassifierSettings) -> BatchSettings:
-    return BatchSettings(size=settings.size, cluster_size=settings.cluster_size, random_epochs=0, double_at=())
 
 
 def classifier_scores(prototypes: Floats, classifiers: Floats | None, scores: str) -> Floats:

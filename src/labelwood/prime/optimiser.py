@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from labelwood.errors import ModelError
 from labelwood.prime.settings import TrainingSettings
 
+_WARM_UP = 100  # steps, where there are many
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -28,14 +29,19 @@ class Optimiser:
     def __init__(self, network: Any, settings: TrainingSettings, *, total_steps: int) -> None:
         self.settings = settings
         self.total_steps = total_steps
-        warm_up = settings.warm_up if settings.warm_up >= 1 else settings.warm_up * total_steps
-        self.warm_up = min(round(warm_up), total_steps)
+        self.warm_up = min(self._warm_up(), total_steps)
         self.names: list[str] = []
         fused = next(network.parameters()).is_cuda  # one kernel for all weights instead of several for each
         self._adam = torch.optim.AdamW(
             self._groups(network), lr=settings.learning_rate, eps=settings.epsilon, fused=fused
         )
         self._peaks = [group["lr"] for group in self._adam.param_groups]
+
+    def _warm_up(self) -> int:
+        asked = self.settings.warm_up
+        if asked is None:
+            return min(_WARM_UP, round(self.total_steps / 10))
+        return round(asked if asked >= 1 else asked * self.total_steps)
 
     def _groups(self, network: Any) -> list[dict[str, Any]]:
         s = self.settings

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from labelwood.inputs import Sparse
 from labelwood.labels import inverse_propensities
 from labelwood.prime.clusters import clusters
-from labelwood.prime.settings import BatchSettings
+from labelwood.prime.settings import BatchSettings, ClusterSchedule
 
 Ids = NDArray[np.int64]
 _ORDER, _POSITIVES, _HARD = 1, 2, 3  # what random numbers are for
@@ -29,29 +29,22 @@ class QueryOrder:
     from vectors that the encoder gave to the queries when it last saw them.
 
     Example:
-        >>> order = QueryOrder(6, BatchSettings(sampler="random"), seed=0)
+        >>> order = QueryOrder(6, ClusterSchedule(), seed=0)
         >>> sorted(order.of_epoch(0).tolist())
         [0, 1, 2, 3, 4, 5]
     """
 
-    def __init__(self, n_queries: int, settings: BatchSettings, *, seed: int) -> None:
+    def __init__(self, n_queries: int, schedule: ClusterSchedule, *, seed: int) -> None:
         self.n_queries = n_queries
-        self.settings = settings
+        self.schedule = schedule
         self.seed = seed
         # Queries cluster after cluster, and where each begins; without clusters every query is one.
         self.members: Ids = np.arange(n_queries)
         self.starts: Ids = np.arange(n_queries + 1)
 
-    def is_due(self, epoch: int) -> bool:
-        """Whether clusters are to be found before this epoch."""
-        s = self.settings
-        if s.sampler != "clusters" or s.cluster_size_at(epoch) == 1:
-            return False
-        return epoch >= s.random_epochs and (epoch - s.random_epochs) % s.refresh_every == 0
-
     def refresh(self, epoch: int, embeddings: Any) -> None:
         """Finds clusters of about the size that is due, for this and the following epochs."""
-        n_levels = round(np.log2(max(1.0, self.n_queries / self.settings.cluster_size_at(epoch))))
+        n_levels = round(np.log2(max(1.0, self.n_queries / self.schedule.size_at(epoch))))
         self.members, self.starts = clusters(embeddings, n_levels, seed=self.seed + epoch)
 
     def of_epoch(self, epoch: int) -> Ids:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -21,7 +22,9 @@ Count: TypeAlias = Annotated[int, Ge(1)]
 Amount: TypeAlias = Annotated[float, Ge(0)]
 Positive: TypeAlias = Annotated[float, Gt(0)]
 Share: TypeAlias = Annotated[float, Ge(0), Lt(1)]
-_NGAME_DOUBLES_AT = (10, 20, 25, 50, 75, 100, 125, 150, 200)
+# The schedule of NGAME and PRIME.
+_EPOCHS, _RANDOM_EPOCHS, _REFRESH_EVERY = 300, 10, 5
+_DOUBLE_AT = (10, 20, 25, 50, 75, 100, 125, 150, 200)
 _MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
 
 
@@ -102,12 +105,37 @@ class ObjectiveSettings(_Group):
     anchor_temperature: Positive = 0.05
 
 
+@dataclass(frozen=True)
+class ClusterSchedule:
+    """Before which epochs, counted from 0, clusters of queries are found, and how large they are.
+
+    Example:
+        >>> schedule = ClusterSchedule(random_epochs=10, refresh_every=5, cluster_size=4, double_at=(10, 20))
+        >>> schedule.is_due(15), schedule.size_at(15)
+        (True, 8)
+    """
+
+    random_epochs: int = 0
+    refresh_every: int = 1
+    cluster_size: int = 1
+    double_at: tuple[int, ...] = ()
+
+    def is_due(self, epoch: int) -> bool:
+        """Whether clusters are to be found before this epoch."""
+        since = epoch - self.random_epochs
+        return self.size_at(epoch) > 1 and since >= 0 and since % self.refresh_every == 0
+
+    def size_at(self, epoch: int) -> int:
+        """About how many queries a cluster has in this epoch."""
+        return int(self.cluster_size * 2 ** sum(epoch >= at for at in self.double_at))
+
+
 class BatchSettings(_Group):
     """Which queries and labels meet in a step.
 
     Example:
-        >>> BatchSettings(cluster_size=4, double_at=(10, 20)).cluster_size_at(10)
-        8
+        >>> BatchSettings().schedule(epochs=60)
+        ClusterSchedule(random_epochs=2, refresh_every=1, cluster_size=1, double_at=(2, 4, 5, 10, 15, 20, 25, 30, 40))
     """
 
     size: Count = 3200  # queries
@@ -116,15 +144,28 @@ class BatchSettings(_Group):
     propensity_family: Literal["default", "wikipedia", "amazon"] = "default"
     columns: Literal["sampled", "distinct", "all"] = "sampled"  # a label sampled twice: two columns or one; all labels
     sampler: Literal["clusters", "random"] = "clusters"
-    random_epochs: Annotated[int, Ge(0)] = 10  # before there are clusters
-    refresh_every: Count = 5  # epochs
     cluster_size: Count = 1
-    double_at: Annotated[tuple[int, ...], Strict(False)] = _NGAME_DOUBLES_AT  # epochs
+    # None: as in the paper's 300 epochs, in proportion to those there are.
+    random_epochs: Annotated[int, Ge(0)] | None = None  # before there are clusters
+    refresh_every: Count | None = None  # epochs
+    double_at: Annotated[tuple[int, ...], Strict(False)] | None = None  # epochs
     hard_negatives: Annotated[int, Ge(0)] = 0  # labels a query that the encoder takes for answers, added as columns
 
-    def cluster_size_at(self, epoch: int) -> int:
-        """How many queries a cluster has in an epoch, counted from 0."""
-        return int(self.cluster_size * 2 ** sum(epoch >= at for at in self.double_at))
+    def schedule(self, epochs: int) -> ClusterSchedule:
+        """When clusters are found in a training of so many epochs; never, where batches are to be random."""
+
+        def scaled(papers: int) -> int:
+            return max(1, round(papers * epochs / _EPOCHS))
+
+        refresh_every = scaled(_REFRESH_EVERY) if self.refresh_every is None else self.refresh_every
+        if self.sampler == "random":
+            return ClusterSchedule(refresh_every=refresh_every)
+        return ClusterSchedule(
+            random_epochs=scaled(_RANDOM_EPOCHS) if self.random_epochs is None else self.random_epochs,
+            refresh_every=refresh_every,
+            cluster_size=self.cluster_size,
+            double_at=tuple(map(scaled, _DOUBLE_AT)) if self.double_at is None else self.double_at,
+        )
 
 
 class TrainingSettings(_Group):
@@ -135,12 +176,12 @@ class TrainingSettings(_Group):
         'bf16'
     """
 
-    epochs: Count = 300
+    epochs: Count = _EPOCHS
     learning_rate: Positive = 3e-4
     prototype_learning_rate: Positive | None = None  # of the prototype network and free vectors; None: the same
     weight_decay: Amount = 0.01
     epsilon: Positive = 1e-6
-    warm_up: Amount = 100.0  # steps; below one, a share of all steps
+    warm_up: Amount | None = None  # steps; below one, a share of all steps; None: a hundred, or a tenth if that is less
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # on a GPU; CPUs compute in fp32
     accumulate: Count = 1  # batches a step
     chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch

@@ -115,7 +115,7 @@ class Trainer:
         self._begin(encoder.to(self.device))
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
-        self.order = QueryOrder(len(pairs.queries), b, seed=t.seed)
+        self.order = QueryOrder(len(pairs.queries), b.schedule(t.epochs), seed=t.seed)
         self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, spared=pairs.spared)
         self.objective = Objective(settings)
         steps = t.epochs * -(-self.n_batches // t.accumulate)
@@ -199,16 +199,16 @@ class Trainer:
 
     def _refresh(self) -> None:
         """Finds clusters of queries and hard negatives, if it is time to."""
-        b, epoch, processes = self.settings.batches, self.course.epoch, self.processes
+        n_hard, epoch, processes = self.settings.batches.hard_negatives, self.course.epoch, self.processes
         processes.align(self.network.buffers())
-        if self.order.is_due(epoch):
+        if self.order.schedule.is_due(epoch):
             if processes.is_main:
                 self.order.refresh(epoch, self.bank)
             self.order.members = processes.from_main(self.order.members)
             self.order.starts = processes.from_main(self.order.starts)
-        if b.hard_negatives and epoch % b.refresh_every == 0:
+        if n_hard and epoch % self.order.schedule.refresh_every == 0:
             device = self.device if self.device.type == "cuda" else None
-            n_kept = _KEPT_PER_HARD * b.hard_negatives
+            n_kept = _KEPT_PER_HARD * n_hard
             labels, queries = self.label_vectors(), self.bank.cpu().numpy()
             if processes.is_main:
                 self.sampler.hard = mined(queries, labels, self.pairs.spared, n_kept=n_kept, device=device)
