@@ -110,6 +110,17 @@ def test_examples_on_the_command_line_run(page, folder, labelwood):
             assert result.status == 0, f"{line}: {result.err}"
 
 
+def test_the_settings_to_try_a_dual_encoder_with_learn_something(tmp_path):
+    (block,) = (block for block in blocks("README.md", "toml") if "checkpoint" in block)
+    (tmp_path / "prime.toml").write_text(block)
+    train, test = lw.data.sample()
+    test = test.align(train.labels).take(range(1000))
+    model = lw.PrimeClassifier(settings=tmp_path / "prime.toml")
+    model.fit(train.texts[:4000], train.Y[:4000], train.label_texts)
+    top = model.predict_topk(test.texts, 1)
+    assert lw.metrics.evaluate(top, test.Y, ks=(1,), metrics=("P",))["P@1"] > 25
+
+
 @pytest.mark.parametrize("page", [*PAGES, "docs/architecture.md", "docs/data.md", "docs/format.md"])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text("utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from common.kept import Kept
 from corpora import Corpus
-from learning import Trials
+from learning import HELD_OUT, Trials
 
 SETS = ("wordnet", "debian_deps", "bookcrossing")
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -31,5 +31,5 @@ def _course(trials: Trials, way: str, config: str, changes: dict[str, Any]) -> d
     history = trials.run(f"course-{way.replace(' ', '-')}", settings)["history"]
     rates = [line["queries_per_second"] for line in history]
     rates[:1] = rates[1:2] or rates  # in the first epoch the encoder is compiled, which takes longer than the epoch
-    seconds = len(trials.corpus.train) * np.cumsum(1 / np.array(rates))
+    seconds = (1 - HELD_OUT) * len(trials.corpus.train) * np.cumsum(1 / np.array(rates))
     return {"seconds": seconds.tolist(), "P@1": [line["P@1"] for line in history]}

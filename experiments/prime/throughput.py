@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, cycle
 from time import perf_counter
 from typing import Any
 
@@ -23,9 +23,8 @@ from learning import Trials
 
 SETS = tuple(NAMES)
 BATCH = 2048  # queries
-STEPS = 24  # batches, which come again and again: twice that nothing is recorded any more, and then timed
-RIVAL = "sentence-transformers"  # where it is installed
-FEWER = {RIVAL: 8}  # of a way whose steps take ten times as long
+STEPS, FEWER = 24, 8  # batches, which come again and again; the rival's take ten times as long
+RIVAL = "sentence-transformers"
 
 
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
@@ -45,10 +44,11 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     rounds = [round_of(number) for number in range(given.rounds)]
     return {
         way: {
-            "rates": [rate for each in rounds for rate in each[way]["rates"]],
+            "rates": [each[way]["rate"] for each in rounds],
             "memory": max(each[way]["memory"] for each in rounds),
         }
-        for way in rounds[0]
+        for way in WAYS
+        if all(way in each for each in rounds)  # the rival may not have been installed
     }
 
 
@@ -80,36 +80,32 @@ class Bench:
         """Each way once."""
         found = {}
         for way, (_, make) in WAYS.items():  # made anew each time, or its memory would be that of all of them
-            if way == RIVAL and find_spec("sentence_transformers") is None:
+            is_rival = way.startswith(RIVAL)
+            if is_rival and find_spec("sentence_transformers") is None:
                 continue
             if is_first:  # what is replayed asks for no memory anew: what others have compiled and recorded is dropped
                 self.torch.compiler.reset()
-            rates, memory = self.timed(make(self), FEWER.get(way, STEPS))
-            found[way] = {"rates": rates, "memory": memory}
-            sys.stderr.write(f"{way}: {np.median(rates):,.0f} queries a second, {memory:.1f} GiB\n")
+            rate, memory = self.timed(make(self), FEWER if is_rival else STEPS)
+            found[way] = {"rate": rate, "memory": memory}
+            sys.stderr.write(f"{way}: {rate:,.0f} queries a second, {memory:.1f} GiB\n")
         return found
 
-    def timed(self, step: Step, n_steps: int) -> tuple[list[float], float]:
-        """Queries a second, each time that all batches have come, and GiB that are needed at most."""
+    def timed(self, step: Step, n_steps: int) -> tuple[float, float]:
+        """Queries a second, and GiB that are needed at most; after `n_steps` the same batches come again."""
         cuda = self.torch.cuda if self.device.type == "cuda" else None
         if cuda:
             cuda.reset_peak_memory_stats()
-        for _ in range(2 * n_steps):
+        for _ in range(2 * n_steps):  # so that nothing is recorded any more
             step()
         gc.collect()  # compiling leaves a lot behind: collecting that would take longer than all steps
-        return self.rates(step, n_steps), cuda.max_memory_allocated() / 2**30 if cuda else 0.0
-
-    def rates(self, step: Step, n_steps: int) -> list[float]:
-        """Queries a second of `n_steps`, again until the time asked for is over: one may be shorter than a hiccup."""
-        seconds: list[float] = []
-        while sum(seconds) < self.trials.given.seconds:
-            self._wait()
-            began = perf_counter()
+        self._wait()
+        began, n_done = perf_counter(), 0
+        while (seconds := perf_counter() - began) < self.trials.given.seconds:
             for _ in range(n_steps):
                 step()
             self._wait()
-            seconds.append(perf_counter() - began)
-        return [n_steps * self.size / each for each in seconds]
+            n_done += n_steps
+        return n_done * self.size / seconds, cuda.max_memory_allocated() / 2**30 if cuda else 0.0
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -119,8 +115,8 @@ class Bench:
         """Those of a configuration, with batches at random."""
         return self.trials.settings(config, seed=0, batches={"sampler": "random", "size": self.size})
 
-    def batches(self, config: str) -> Iterator[Any]:
-        """The batches of the steps: what the trainer has in them too."""
+    def batches(self, config: str, n_steps: int = STEPS) -> Iterator[Any]:
+        """The batches of the steps, again and again: what the trainer has in them too."""
         from labelwood.prime.samplers import BatchSampler, QueryOrder, ahead  # noqa: PLC0415
 
         settings = self.settings(config).batches
@@ -129,8 +125,8 @@ class Bench:
         order = useful[QueryOrder(len(useful), settings.schedule(epochs=1), seed=0).of_epoch(0)]
 
         def batch(number: int) -> Any:
-            at = number % STEPS * self.size % max(1, len(order) - self.size)
-            return sampler.batch(order[at : at + self.size], epoch=0, step=number % STEPS)
+            at = number % n_steps * self.size % max(1, len(order) - self.size)
+            return sampler.batch(order[at : at + self.size], epoch=0, step=number % n_steps)
 
         return ahead(batch, count())
 
@@ -183,8 +179,10 @@ class Bench:
 
         return step
 
-    def sentence_transformers(self) -> Step:
-        """Its MultipleNegativesRankingLoss on the same pairs: tokens made for each batch, as its trainer does."""
+    def sentence_transformers(self, *, at_hand: bool) -> Step:
+        """Its MultipleNegativesRankingLoss on the same pairs; tokens of each batch are made in its step, as its trainer
+        does, or are `at_hand` as ours are.
+        """
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from sentence_transformers.losses import MultipleNegativesRankingLoss  # noqa: PLC0415
         from sentence_transformers.util import batch_to_device  # noqa: PLC0415
@@ -194,13 +192,18 @@ class Bench:
         prepare = getattr(model, "preprocess", None) or model.tokenize  # as newer releases call it
         loss = MultipleNegativesRankingLoss(model)
         adam = self.torch.optim.AdamW(model.parameters(), lr=2e-5, fused=self.device.type == "cuda")
-        train, batches = self.trials.corpus.train, self.batches("anchored_lite")
+        train, batches = self.trials.corpus.train, self.batches("anchored_lite", FEWER)
         model.train()
 
-        def step() -> None:
+        def tokens() -> list[Any]:
             batch = next(batches)
             pairs = (train.texts, batch.queries), (train.label_texts, batch.labels[batch.columns])
-            features = [batch_to_device(prepare(texts.take(rows).to_pylist()), self.device) for texts, rows in pairs]
+            return [prepare(texts.take(rows).to_pylist()) for texts, rows in pairs]
+
+        known = cycle([tokens() for _ in range(FEWER)]) if at_hand else None
+
+        def step() -> None:
+            features = [batch_to_device(dict(each), self.device) for each in (next(known) if known else tokens())]
             with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):
                 loss(features, None).backward()
             adam.step()
@@ -215,7 +218,8 @@ WAYS: dict[str, tuple[str, Callable[[Bench], Step]]] = {
     "bare encoder": ("bare encoder", lambda bench: bench.bare("anchored_lite")),
     "DPR": ("bare encoder", lambda bench: bench.trainer("dpr")),
     "PRIME-lite, anchored": ("bare encoder", lambda bench: bench.trainer("anchored_lite")),
-    RIVAL: ("bare encoder", Bench.sentence_transformers),
+    RIVAL: ("bare encoder", lambda bench: bench.sentence_transformers(at_hand=False)),
+    f"{RIVAL}, tokens at hand": ("bare encoder", lambda bench: bench.sentence_transformers(at_hand=True)),
     "bare encoder, two labels a text": ("bare encoder, two labels a text", lambda bench: bench.bare("anchored")),
     "PRIME, anchored": ("bare encoder, two labels a text", lambda bench: bench.trainer("anchored")),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,12 +54,19 @@ def data(tmp_path_factory):
     return folder.parent
 
 
+def run(data, output, *how):
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads of two tests at once would wait for each other
+    subprocess.run(
+        [sys.executable, RUN, data, "-o", output, *how], check=True, capture_output=True, timeout=300, env=alone
+    )
+
+
 @pytest.fixture(scope="module")
 def output(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
     how = ["--sets", "wordnet", "--parts", ",".join(PARTS), "--methods", "dpr,anchored_lite"]
     how += ["--variants", "table6_with_label_to_query,prime_lite,table11_uniform_positives", *FAST]
-    subprocess.run([sys.executable, RUN, data, "-o", folder, *how], check=True, capture_output=True, timeout=300)
+    run(data, folder, *how)
     return folder
 
 
@@ -68,8 +76,11 @@ def found(output, part):
 
 def cells(output, table):
     """Lines of a table, without its header."""
-    lines = (output / f"{table}.md").read_text().splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return cells_of((output / f"{table}.md").read_text())
+
+
+def cells_of(text):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
 
 
 def test_the_table_of_methods_says_what_runs_reached(data, output):
@@ -130,10 +141,22 @@ def test_trainers_are_measured_by_the_bare_encoder_on_the_same_batches(output):
     rounds = [json.loads((output / "runs" / "wordnet" / f"throughput-{n}.json").read_text())["figures"] for n in (0, 1)]
     for _, way, rate, share, *_ in cells(output, "throughput"):
         bare = "bare encoder, two labels a text" if way == "PRIME, anchored" or "two" in way else "bare encoder"
-        medians = [np.median([*rounds[0][each]["rates"], *rounds[1][each]["rates"]]) for each in (way, bare)]
+        medians = [np.median([rounds[0][each]["rate"], rounds[1][each]["rate"]]) for each in (way, bare)]
         assert rate.split(" ")[0] == f"{medians[0]:,.0f}"
         assert share == f"{medians[0] / medians[1]:.2f}"
     assert {"bare encoder, padded", "bare encoder", "DPR", "PRIME-lite, anchored", "PRIME, anchored"} <= ways.keys()
+
+
+def test_the_table_of_throughput_has_ratios_to_bare_encoder_and_rival():
+    rates = {"bare encoder": [120.0, 80.0], "DPR": [90.0, 90.0], "sentence-transformers": [30.0, 20.0]}
+    found = {"wordnet": {way: {"rates": own, "memory": 2.0} for way, own in rates.items()}}
+    make = f"import sys; sys.path += ['..']; import tables; print(tables.throughput({found})['throughput'])"
+    made = subprocess.run([sys.executable, "-c", make], cwd=RUN.parent, check=True, capture_output=True, text=True)
+    assert [line[1:] for line in cells_of(made.stdout.strip())] == [
+        ["bare encoder", "100 (80–120)", "1.00", "4.0", "2.0"],
+        ["DPR", "90", "0.90", "3.6", "2.0"],
+        ["sentence-transformers", "25 (20–30)", "0.25", "1.0", "2.0"],
+    ]
 
 
 def test_the_rest_is_measured_and_pictures_are_drawn(output):
@@ -148,5 +171,5 @@ def test_the_rest_is_measured_and_pictures_are_drawn(output):
 def test_what_is_known_is_not_measured_again(data, output):
     before = (output / "methods.json").read_bytes()
     how = ["--sets", "wordnet", "--parts", "methods", "--methods", "dpr,anchored_lite", *FAST]
-    subprocess.run([sys.executable, RUN, data, "-o", output, *how], check=True, capture_output=True, timeout=120)
+    run(data, output, *how)
     assert (output / "methods.json").read_bytes() == before

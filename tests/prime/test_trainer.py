@@ -133,7 +133,7 @@ def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
 def test_replayed_steps_change_the_weights_as_others_do(tmp_path):
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     encoder = {"checkpoint": write_checkpoint(tmp_path, hidden_size=32, **off), "max_tokens": 8}
-    settings = {"encoder": encoder, "prototypes": {"free_vectors": 32, "dropout": 0.0}}
+    settings = {"encoder": encoder, "prototypes": {"free_vectors": 32, "dropout": 0.0}, "batches": {"size": 44}}
     moved = []
     for compiles in (False, True, True):
         trainer = make(changed(**settings, training={"compile": compiles, "learning_rate": 1e-3}), device="cuda")
@@ -280,6 +280,14 @@ def test_a_short_training_warms_up_for_a_tenth_of_it(asked, total_steps, warm_up
     rates = [optimiser.rate(step) for step in range(total_steps)]
     assert np.argmax(rates) == max(0, warm_up - 1)
     assert max(rates) == 1.0
+
+
+def test_held_out_rows_are_asked_after_the_last_epoch_too():
+    settings = as_settings(changed(training={"epochs": 5, "evaluate_every": 2}))
+    encoder = load_encoder(settings.encoder)
+    trainer = Trainer(encoder, pairs_for(encoder), settings, held_out=pairs_for(encoder, seed=1))
+    trainer.train()
+    assert [line["epoch"] for line in trainer.history if "P@1" in line] == [2, 4, 5]
 
 
 def test_whoever_waits_for_the_compiler_is_told(monkeypatch):

@@ -285,7 +285,9 @@ class Trainer:
         if losses:  # none where training went on after the last batch
             line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
             self.note = f"{line['queries_per_second']:.0f} queries/s"
-        if self.held_out is not None and self.course.epoch % self.settings.training.evaluate_every == 0:
+        t = self.settings.training
+        is_due = self.course.epoch % t.evaluate_every == 0 or self.course.epoch == t.epochs
+        if self.held_out is not None and is_due:
             line["P@1"] = self.precision_at_1(self.held_out)
             self.note += f", P@1 {line['P@1']:.1f}"
             self._keep_if_best(line["P@1"])
