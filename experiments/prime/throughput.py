@@ -97,7 +97,7 @@ class Bench:
             cuda.reset_peak_memory_stats()
         for _ in range(2 * n_steps):  # so that nothing is recorded any more
             step()
-        gc.collect()  # compiling leaves a lot behind: collecting that would take longer than all steps
+        gc.collect()  # so that what compiling has left is not collected while steps are timed
         self._wait()
         began, n_done = perf_counter(), 0
         while (seconds := perf_counter() - began) < self.trials.given.seconds:
