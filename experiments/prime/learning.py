@@ -43,9 +43,9 @@ class Trials:
         self.corpus, self.kept, self.given = corpus, kept, given
         self.epochs: int = given.epochs or EPOCHS[corpus.name]
 
-    def settings(self, config: str, *, seed: int, epochs: int | None = None, **changes: Any) -> PrimeSettings:
+    def settings(self, config: str, *, seed: int, **changes: Any) -> PrimeSettings:
         """Those of a configuration, with what all runs share."""
-        epochs = epochs or self.epochs
+        epochs = self.epochs
         base = load_settings(CONFIGS / f"{config}.toml")
         own = base.batches.double_at  # DEXA's; where there are none, the trainer does the same with the paper's
         common = {

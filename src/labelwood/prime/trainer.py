@@ -121,7 +121,8 @@ class Trainer:
         steps = t.epochs * -(-self.n_batches // t.accumulate)
         self.optimiser = Optimiser(self.network, t, total_steps=steps)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self._half() is torch.float16)
-        self.done, self.total, self.note = 0, t.epochs * self.n_batches, "compiling at first" * t.compile
+        self.done, self.total = 0, t.epochs * self.n_batches
+        self.note = "compiling at first" if t.compile else ""
         if checkpoints is not None:
             checkpoint.resume(self)
             if not self.processes.agree(self.course.step):
@@ -275,17 +276,16 @@ class Trainer:
             checkpoint.save(self)
 
     def _record(self, losses: list[dict[str, Any]], n_queries: int, began: float) -> None:
+        t = self.settings.training
         line: dict[str, float] = {"epoch": self.course.epoch}
         for name in losses[0] if losses else ():
             line[name] = float(torch.stack([parts[name] for parts in losses]).mean())
         line["mean_cosine"] = mean_cosine(self.bank)  # a margin's loss is 0 where similarities are no numbers
         if not np.isfinite(list(line.values())).all():
-            rate = self.settings.training.learning_rate
-            raise LabelwoodError(f"training with training.learning_rate={rate} ran away: give a smaller one")
+            raise LabelwoodError(f"training with training.learning_rate={t.learning_rate} ran away: give a smaller one")
         if losses:  # none where training went on after the last batch
             line["queries_per_second"] = n_queries / max(perf_counter() - began, 1e-9)
             self.note = f"{line['queries_per_second']:.0f} queries/s"
-        t = self.settings.training
         is_due = self.course.epoch % t.evaluate_every == 0 or self.course.epoch == t.epochs
         if self.held_out is not None and is_due:
             line["P@1"] = self.precision_at_1(self.held_out)
