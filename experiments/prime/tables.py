@@ -143,9 +143,8 @@ def course(found: Found) -> dict[str, str]:
     lines = []
     for name, ways in found.items():
         for way, own in ways.items():
-            cells = [
-                f"{own['P@1'][at]:.1f} ({own['seconds'][at]:.0f} s)" for at in (min(EARLY, len(own["P@1"])) - 1, -1)
-            ]
+            early = min(EARLY, len(own["P@1"])) - 1
+            cells = [f"{own['P@1'][at]:.1f} ({own['seconds'][at]:.0f} s)" for at in (early, -1)]
             lines.append([NAMES[name], way, *cells])
     return {"course": table(["held-out P@1", "", f"after {EARLY} epochs", "after all"], lines)}
 
