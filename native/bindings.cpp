@@ -16,6 +16,7 @@
 #include "buffer.h"
 #include "centroid.h"
 #include "clustering.h"
+#include "dense_product.h"
 #include "eagle_bindings.h"
 #include "error.h"
 #include "marked_lines.h"
@@ -132,6 +133,12 @@ nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& we
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
   const auto labels = allowed_view(allowed, W.n_rows);
   return to_numpy(without_gil([&] { return rank_by_centroids(X, W, {k, min_score, labels}, n_threads); }));
+}
+
+NewMatrix<float> dense_product_of(const Matrix<float>& rows, const Matrix<float>& matrix, int n_threads) {
+  const DenseView X = dense_view(rows), M = dense_view(matrix);
+  if (X.n_cols != M.n_rows) throw Error("the rows have other features than the matrix");
+  return to_numpy(without_gil([&] { return dense_product(X, M, n_threads); }), X.n_rows, M.n_cols);
 }
 
 nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
@@ -721,6 +728,7 @@ NB_MODULE(_native, m) {
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
   m.def("sparse_centroid_topk", sparse_centroid_topk, "Ids and scores of the labels whose centroids fit each row best.");
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
+  m.def("dense_product", dense_product_of, "Rows × a matrix; a row's numbers are the same whatever its company.");
   nb::class_<IndexOfPrototypes>(m, "PrototypeIndex")
       .def(nb::init<const Matrix<float>&, int>())
       .def("topk", &IndexOfPrototypes::topk, "Exactly what dense_centroid_topk finds, in less time.");

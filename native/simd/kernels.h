@@ -73,6 +73,13 @@ struct RowsOfMatrix {
   size_t n;         // number of rows
 };
 
+// Dense rows and sixteen columns of a matrix, aligned to 64 bytes, with zeros for those that it lacks.
+struct StripProblem {
+  const float* rows;  // one after another
+  size_t n_rows, n_features;
+  const float* strip;  // by feature, then column
+};
+
 struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
@@ -91,6 +98,8 @@ struct Kernels {
   void (*add_row)(const uint8_t* row, uint32_t n_bytes, Stored stored, uint32_t width, float x, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
+  // Each row times the strip, rows × sixteen. A number is added up feature by feature, so no row depends on the others.
+  void (*strip_products)(const StripProblem& problem, float* products);
   // y += a * x.
   void (*add_scaled)(float a, const float* x, float* y, size_t n);
   // sum += a * y, then y = keep * y + a * own * x.

@@ -55,3 +55,25 @@ TEST(products_with_centers_are_sums_over_the_features_that_centers_have_at_every
     }
   }
 }
+
+TEST(products_with_strips_are_added_up_feature_by_feature_at_every_level) {
+  constexpr size_t kFeatures = 7, kMost = 20;
+  struct alignas(64) Line {
+    float of[simd::kLanes];
+  };
+  std::vector<Line> strip(kFeatures), products(kMost);
+  const auto columns = numbers(kFeatures * simd::kLanes, 6), rows = numbers(kFeatures * kMost, 7);
+  std::memcpy(strip.data(), columns.data(), columns.size() * sizeof(float));
+  size_t count;
+  const simd::Kernels* const* levels = simd::runnable(count);
+  for (size_t n = 0; n <= kMost; ++n)
+    for (size_t l = 0; l < count; ++l) {
+      levels[l]->strip_products({rows.data(), n, kFeatures, strip[0].of}, products[0].of);
+      for (size_t row = 0; row < n; ++row)
+        for (int c = 0; c < simd::kLanes; ++c) {
+          float sum = 0;
+          for (size_t f = 0; f < kFeatures; ++f) sum += strip[f].of[c] * rows[row * kFeatures + f];
+          CHECK(products[row].of[c] == sum);
+        }
+    }
+}

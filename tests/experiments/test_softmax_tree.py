@@ -91,7 +91,9 @@ def test_fasttext_is_shown_at_its_best_beside_what_was_chosen_without_test_rows(
         (figures,) = way["runs"][contender]
         assert line[3:6] == [f"{figures[f'P@{k}']:.2f}" for k in (1, 3, 5)]
         assert line[-1] == f"{figures['depth@1']:.2f}"
-        assert all(float(cell) > 0 for cell in line[6:])
+        assert line[6:8] == [f"{figures[f'train_{clock}_s']:.2f}" for clock in ("cpu", "wall")]
+        measured = ("train_cpu_s", "train_wall_s", "batch_us", "single_p50_ms", "model_bytes", "depth@1")
+        assert all(figures[name] > 0 for name in measured)
 
 
 def test_contenders_are_judged_by_the_labels_of_the_texts(places):

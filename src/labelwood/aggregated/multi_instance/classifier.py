@@ -60,7 +60,7 @@ class MultiInstanceClassifier(Model):
         seed: Decides the first weights and the order of bags.
         device: Where to learn, as torch names it; None is the GPU, if there is one.
         verbose: Whether to show progress while training.
-        n_threads: Threads to learn with where there is no GPU; all cores if not given.
+        n_threads: Threads to answer with, and to learn with where there is no GPU; all cores if not given.
 
     Fitted attributes: `network_`, `epochs_` (how many were finished), and `labels_per_row_`, the rounded mean number
     of labels for an instance.
@@ -221,10 +221,11 @@ class MultiInstanceClassifier(Model):
         checked, k = as_bags(bags), check_k(k)
         self.check_features(checked.rows if not isinstance(checked.rows, Sparse) else checked.rows.to_scipy())
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
-        return padded(self.network_.bags_topk(checked, min(k, self.n_labels_), limits, self.loss), k)
+        n_threads = thread_count(self.n_threads)
+        return padded(self.network_.bags_topk(checked, min(k, self.n_labels_), limits, self.loss, n_threads), k)
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
-        return self.network_.rows_topk(X, k, limits, self.loss)
+        return self.network_.rows_topk(X, k, limits, self.loss, thread_count(self.n_threads))
 
     def state(self) -> State:
         """Everything the store needs; label embeddings are kept with the weights, not as a parameter."""

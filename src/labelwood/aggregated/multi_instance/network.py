@@ -17,14 +17,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood import _native
 from labelwood.aggregated.multi_instance.bags import Bags, rows_of
 from labelwood.base import Features, Limits, TopK, shape_of
 from labelwood.inputs import Floats, Sparse
 
 Loss: TypeAlias = Literal["softmax", "sigmoid"]
-# Products are taken of so many rows at a time, with zeros for those that are missing: linear algebra libraries add up
-# in another order for other shapes, and a row's answer must not depend on its company.
-_BLOCK = 32
+_BLOCK = 32  # rows whose scores by all concepts are in memory at a time
 _ROWS = 1 << 10  # instances of bags that are looked at together, if bags are not larger
 
 
@@ -75,33 +74,34 @@ class Network:
         """Whether M can be other than 1."""
         return self.embeddings is not None and self.temperature > 0
 
-    def instance_scores(self, rows: Features) -> Floats:
+    def instance_scores(self, rows: Features, n_threads: int = 1) -> Floats:
         """V2: how well each label fits each row."""
         weights = self.concept_weights.reshape(len(self.hidden_bias), -1)
 
         def block_scores(block: Floats) -> Floats:
-            inner = np.maximum(block @ self.hidden_weights + self.hidden_bias, 0)
-            outer = np.maximum((inner @ weights).reshape(-1, *self.concept_bias.shape) + self.concept_bias, 0)
+            inner = np.maximum(product(block, self.hidden_weights, n_threads) + self.hidden_bias, 0)
+            outer = product(inner, weights, n_threads).reshape(-1, *self.concept_bias.shape)
+            outer = np.maximum(outer + self.concept_bias, 0)
             best: Floats = outer.max(axis=1)
             return best
 
         return _by_blocks(rows, self.n_labels, block_scores)
 
-    def affinities(self, rows: Features) -> Floats:
+    def affinities(self, rows: Features, n_threads: int = 1) -> Floats:
         """X Lᵀ, of rows brought to unit length if the affinity is the cosine."""
-        embeddings = self.embeddings
-        assert embeddings is not None
+        assert self.embeddings is not None
+        columns = np.ascontiguousarray(self.embeddings.T)
         if self.affinity == "product":
-            return _by_blocks(rows, self.n_labels, lambda block: block @ embeddings.T)
-        return _by_blocks(rows, self.n_labels, lambda block: unit(block) @ embeddings.T)
+            return _by_blocks(rows, self.n_labels, lambda block: product(block, columns, n_threads))
+        return _by_blocks(rows, self.n_labels, lambda block: product(unit(block), columns, n_threads))
 
-    def bag_scores(self, bags: Bags, first: int, last: int) -> Floats:
+    def bag_scores(self, bags: Bags, first: int, last: int, n_threads: int = 1) -> Floats:
         """Ŷ of the bags from `first` to before `last`."""
         starts, sizes = bags.starts[first:last], bags.sizes[first:last]
         rows = rows_of(bags.rows, bags.order[bags.starts[first] : bags.starts[last]])
-        scores = self.instance_scores(rows)
+        scores = self.instance_scores(rows, n_threads)
         if self.attends:
-            scores *= self._mask(self.affinities(rows), starts - starts[0], sizes)
+            scores *= self._mask(self.affinities(rows, n_threads), starts - starts[0], sizes)
         best: Floats = np.maximum.reduceat(scores, starts - starts[0], axis=0)
         return best
 
@@ -112,18 +112,18 @@ class Network:
         shares: Floats = hot / np.repeat(np.add.reduceat(hot, starts, axis=0), sizes, axis=0)
         return shares * np.repeat(sizes, sizes)[:, None].astype(np.float32)
 
-    def rows_topk(self, rows: Features, k: int, limits: Limits, loss: Loss) -> TopK:
+    def rows_topk(self, rows: Features, k: int, limits: Limits, loss: Loss, n_threads: int) -> TopK:
         """The best labels of rows that stand alone."""
         parts = [np.arange(at, min(at + _ROWS, shape_of(rows)[0])) for at in range(0, shape_of(rows)[0], _ROWS)]
-        tops = [best(self.instance_scores(rows_of(rows, part)) + self.offsets, k, limits, loss) for part in parts]
-        return _joined(tops, k)
+        scores = (self.instance_scores(rows_of(rows, part), n_threads) for part in parts)
+        return _joined([best(part + self.offsets, k, limits, loss) for part in scores], k)
 
-    def bags_topk(self, bags: Bags, k: int, limits: Limits, loss: Loss) -> TopK:
+    def bags_topk(self, bags: Bags, k: int, limits: Limits, loss: Loss, n_threads: int) -> TopK:
         """The best labels of whole bags."""
         tops, first = [], 0
         while first < len(bags):
             last = max(first + 1, int(np.searchsorted(bags.starts, bags.starts[first] + _ROWS, side="right")) - 1)
-            tops.append(best(self.bag_scores(bags, first, last) + self.offsets, k, limits, loss))
+            tops.append(best(self.bag_scores(bags, first, last, n_threads) + self.offsets, k, limits, loss))
             first = last
         return _joined(tops, k)
 
@@ -171,14 +171,21 @@ def _chances(logits: Floats, loss: Loss) -> Floats:
 
 
 def _by_blocks(rows: Features, n_out: int, function: Callable[[Floats], Floats]) -> Floats:
-    n_rows, n_features = shape_of(rows)
-    out = np.empty((n_rows, n_out), np.float32)
-    for at in range(0, n_rows, _BLOCK):
-        end = min(at + _BLOCK, n_rows)
-        block = np.zeros((_BLOCK, n_features), np.float32)
-        block[: end - at] = dense(rows, at, end)
-        out[at:end] = function(block)[: end - at]
+    out = np.empty((shape_of(rows)[0], n_out), np.float32)
+    for at in range(0, len(out), _BLOCK):
+        out[at : at + _BLOCK] = function(dense(rows, at, min(at + _BLOCK, len(out))))
     return out
+
+
+def product(rows: Floats, matrix: Floats, n_threads: int = 1) -> Floats:
+    """Rows × a matrix. NumPy's depends, in the last bit, on where in its block a row stands, and so on its company.
+
+    Example:
+        >>> product(np.float32([[1, 2]]), np.float32([[3], [4]]))
+        array([[11.]], dtype=float32)
+    """
+    found: Floats = _native.dense_product(np.ascontiguousarray(rows), matrix, n_threads)
+    return found
 
 
 def dense(rows: Features, first: int, last: int) -> Floats:
