@@ -7,7 +7,6 @@ encoder are compiled and replayed, sentence-transformers as its trainer is.
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -92,19 +91,22 @@ class Bench:
 
     def timed(self, step: Step, n_steps: int) -> tuple[float, float]:
         """Queries a second, and GiB that are needed at most; after `n_steps` the same batches come again."""
+        from labelwood.prime.collector import undisturbed  # noqa: PLC0415
+
         cuda = self.torch.cuda if self.device.type == "cuda" else None
         if cuda:
             cuda.reset_peak_memory_stats()
         for _ in range(2 * n_steps):  # so that nothing is recorded any more
             step()
-        gc.collect()  # so that what compiling has left is not collected while steps are timed
-        self._wait()
-        began, n_done = perf_counter(), 0
-        while (seconds := perf_counter() - began) < self.trials.given.seconds:
-            for _ in range(n_steps):
-                step()
+        with undisturbed() as settle:  # as the trainer does, and for all ways
+            settle()
             self._wait()
-            n_done += n_steps
+            began, n_done = perf_counter(), 0
+            while (seconds := perf_counter() - began) < self.trials.given.seconds:
+                for _ in range(n_steps):
+                    step()
+                self._wait()
+                n_done += n_steps
         return n_done * self.size / seconds, cuda.max_memory_allocated() / 2**30 if cuda else 0.0
 
     def _wait(self) -> None:

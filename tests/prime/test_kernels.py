@@ -111,13 +111,39 @@ SCRIPTS = {"attention": ATTENTION, "losses": LOSSES, "objective": OBJECTIVE}
 def test_numbers_and_gradients_are_those_of_torch(name, device):
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("there is no GPU")
+    run_script(SCRIPTS[name], device=device, interpreted=device == "cpu")
+
+
+def run_script(script, *, device, interpreted):
+    """In a process of its own: whether kernels are interpreted is settled when Triton is imported."""
     first = f"DEVICE = {device!r}\nimport torch\ntorch.set_default_device(DEVICE)\n"
-    run = subprocess.run(  # a process of its own: whether kernels are interpreted is settled when Triton is imported
-        [sys.executable, "-c", first + SCRIPTS[name] + "print('alike')"],
+    run = subprocess.run(
+        [sys.executable, "-c", first + script + "print('done')"],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "TRITON_INTERPRET": str(int(device == "cpu")), "PYTHONPATH": ":".join(sys.path)},
+        env={**os.environ, "TRITON_INTERPRET": str(int(interpreted)), "PYTHONPATH": ":".join(sys.path)},
     )
-    assert run.stdout.strip() == "alike", run.stderr
+    assert run.stdout.strip() == "done", run.stderr
+
+
+ALIGNMENT = """
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDABackend
+from triton.runtime.jit import create_function_from_signature
+from labelwood.prime.kernels.fused_losses import _regulariser_kernel, _relation_kernel
+
+for kernel in (_relation_kernel, _regulariser_kernel):
+    bind = create_function_from_signature(kernel.signature, kernel.params, CUDABackend(GPUTarget("cuda", 90, 32)))
+    kinds = set()
+    for first in (0, 1):  # numbers of eight bytes: the second is at no multiple of sixteen
+        given = {p.name: 16 if p.is_constexpr else torch.zeros(16) for p in kernel.params}
+        given["positives"] = torch.arange(16)[first:]
+        kinds.add(str(bind(**given)[1]))
+    assert len(kinds) == 1
+"""
+
+
+def test_kernels_are_not_compiled_again_for_where_in_a_batch_positives_begin():
+    run_script(ALIGNMENT, device="cpu", interpreted=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from functools import partial
 
@@ -126,6 +128,49 @@ def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
     assert len(forgotten) == 2
     make().train()
     assert len(forgotten) == 2
+
+
+class Watched(Trainer):
+    """Notes before each step how many objects collections pass over, and leaves garbage as compiling does."""
+
+    def __init__(self, *given, **options):
+        self.passed_over, self.left = [], []
+        super().__init__(*given, **options)
+
+    def _learn(self, batch):
+        self.passed_over.append(gc.get_freeze_count())
+        if not self.course.step:
+            garbage = type("Garbage", (), {})()
+            garbage.itself = garbage
+            self.left.append(weakref.ref(garbage))
+        return super()._learn(batch)
+
+
+def test_collections_pass_over_what_compiling_has_left_until_training_ends(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    gc.disable()  # so that only the trainer collects
+    try:
+        trainer = make(changed(training={"compile": True}), Watched)
+        trainer.train()
+        plain = make(kind=Watched)
+        plain.train()
+    finally:
+        gc.enable()
+    first, *others = trainer.passed_over
+    assert first == 0
+    assert len(others) > trainer.n_batches
+    assert min(others) > 10_000
+    assert gc.get_freeze_count() == 0
+    assert trainer.left[0]() is None
+    assert set(plain.passed_over) == {0}
+
+
+def test_collections_pass_over_nothing_after_a_kill(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    Mortal.lives = 3
+    with pytest.raises(KilledError):
+        make(changed(training={"compile": True}), Mortal).train()
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

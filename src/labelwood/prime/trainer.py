@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
@@ -16,6 +17,7 @@ from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse
 from labelwood.metrics import evaluate, extra_candidates
 from labelwood.prime import checkpoint
+from labelwood.prime.collector import undisturbed
 from labelwood.prime.embedding import Embedder
 from labelwood.prime.encoder import Encoder, unit
 from labelwood.prime.gradient_cache import CachedEmbeddings
@@ -162,8 +164,9 @@ class Trainer:
         """Runs until the last epoch, or until held-out P@1 no longer rises; leaves the best weights in `network`."""
         self.network.train()
         try:
-            while self.course.epoch < self.settings.training.epochs and not self._is_enough():
-                self._epoch()
+            with undisturbed() as settle:
+                while self.course.epoch < self.settings.training.epochs and not self._is_enough():
+                    self._epoch(settle)
         finally:
             self._embed.release()
         if self.best_weights:
@@ -179,9 +182,10 @@ class Trainer:
         patience = self.settings.training.patience
         return patience is not None and self.course.since_best >= patience
 
-    def _epoch(self) -> None:
+    def _epoch(self, settle: Callable[[], None]) -> None:
         course, size = self.course, self.settings.batches.size
-        began, first, losses = perf_counter(), course.position, []
+        began, first = perf_counter(), course.position
+        losses: list[dict[str, Any]] = []
         if course.position == 0:
             self._refresh()
         order = self.order.of_epoch(course.epoch)
@@ -190,6 +194,8 @@ class Trainer:
             return self.sampler.batch(order[step * size : (step + 1) * size], epoch=course.epoch, step=step)
 
         for batch in ahead(made, range(first, self.n_batches)):
+            if len(losses) == 1 and self.settings.training.compile:  # which the first step has done
+                settle()
             losses.append(self._learn(batch))
             course.position += 1
             self.done = course.epoch * self.n_batches + course.position

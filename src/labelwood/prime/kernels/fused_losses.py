@@ -101,7 +101,9 @@ def _triplets(
     return tl.sum(weights * hinges, 0), tl.sum(by_gaps, 0), by_weights - by_gaps
 
 
-@triton.jit
+# Numbers of a batch travel in one piece, so that positives begin at a multiple of sixteen bytes in some batches only: a
+# kernel for each of both would be compiled in the midst of training.
+@triton.jit(do_not_specialize_on_alignment=["positives"])
 def _relation_kernel(
     similarities,
     truth,
@@ -175,7 +177,7 @@ def _relation_kernel(
     _store_row(gradients, row, n_columns, gradient * share, WIDTH)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["positives"])
 def _regulariser_kernel(
     by_text,
     by_prototype,
