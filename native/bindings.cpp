@@ -112,17 +112,24 @@ nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t
 // An index and the prototypes it looks at.
 class IndexOfPrototypes {
  public:
-  IndexOfPrototypes(const Matrix<float>& prototypes, int n_threads)
-      : prototypes_(prototypes), index_(without_gil([&] { return PrototypeIndex(dense_view(prototypes_), n_threads); })) {}
+  IndexOfPrototypes(const Matrix<float>& prototypes, const Array<int32_t>& clusters, int n_threads)
+      : prototypes_(prototypes), index_(made(dense_view(prototypes_), view(clusters), n_threads)) {}
 
-  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int n_threads) const {
+  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes, int n_threads) const {
     const DenseView X = dense_view(queries), W = dense_view(prototypes_);
-    if (X.n_cols != W.n_cols || k < 1) throw Error("the queries have other numbers than the prototypes");
+    if (X.n_cols != W.n_cols || k < 1 || probes < 0) throw Error("the queries have other numbers than the prototypes, or k or probes is too small");
     const CentroidOptions options{k, min_score, allowed_view(allowed, W.n_rows)};
-    return to_numpy(without_gil([&] { return index_.topk(X, options, n_threads); }));
+    return to_numpy(without_gil([&] { return index_.topk(X, options, probes, n_threads); }));
   }
 
  private:
+  static PrototypeIndex made(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads) {
+    if (!clusters.empty() && std::ssize(clusters) != prototypes.n_rows) throw Error("the clusters are of another number of labels");
+    for (int32_t cluster : clusters)
+      if (cluster < 0 || cluster >= prototypes.n_rows) throw Error("there are more clusters than labels");
+    return without_gil([&] { return PrototypeIndex(prototypes, clusters, n_threads); });
+  }
+
   Matrix<float> prototypes_;
   PrototypeIndex index_;
 };
@@ -730,8 +737,8 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
   m.def("dense_product", dense_product_of, "Rows × a matrix; a row's numbers are the same whatever its company.");
   nb::class_<IndexOfPrototypes>(m, "PrototypeIndex")
-      .def(nb::init<const Matrix<float>&, int>())
-      .def("topk", &IndexOfPrototypes::topk, "Exactly what dense_centroid_topk finds, in less time.");
+      .def(nb::init<const Matrix<float>&, const Array<int32_t>&, int>())
+      .def("topk", &IndexOfPrototypes::topk, "What dense_centroid_topk finds, in less time; or the best of some clusters.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
   m.def("interpolated_tree", interpolated_tree_of, "The same by halves between likeness and frequency.");

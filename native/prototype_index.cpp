@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "huge_pages.h"
 #include "parallel.h"
@@ -56,42 +57,60 @@ bool are_few(std::span<const uint8_t> allowed) {
   return !allowed.empty() && 8 * std::count_if(allowed.begin(), allowed.end(), [](uint8_t a) { return a != 0; }) < std::ssize(allowed);
 }
 
-void forbid(std::span<float> bounds, std::span<const uint8_t> allowed) {
-  for (size_t label = 0; label < allowed.size(); ++label)
-    if (!allowed[label]) bounds[label] = kNever;
+bool is_allowed(std::span<const uint8_t> allowed, int32_t label) { return allowed.empty() || allowed[label] != 0; }
+
+int64_t count_allowed(std::span<const uint8_t> allowed, std::span<const int32_t> labels) {
+  if (allowed.empty()) return std::ssize(labels);
+  return std::count_if(labels.begin(), labels.end(), [&](int32_t label) { return is_allowed(allowed, label); });
 }
 
 }  // namespace
 
-PrototypeIndex::PrototypeIndex(const DenseView& prototypes, int n_threads)
+PrototypeIndex::PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads)
     : prototypes_(prototypes),
+      labels_(prototypes.n_rows),
       codes_(prototypes.n_rows * prototypes.n_cols),
       scales_(prototypes.n_rows),
       lengths_(prototypes.n_rows),
       missed_(prototypes.n_rows) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max() / std::numeric_limits<int8_t>::max();
   levels_ = static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(prototypes.n_cols, 1)));
+  std::iota(labels_.begin(), labels_.end(), 0);
+  if (!clusters.empty()) group(clusters, n_threads);
   prefer_huge_pages(codes_.data(), codes_.size());
   parallel_for(prototypes.n_rows, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-    for (int64_t label = begin; label < end; ++label) encode(label);
+    for (int64_t place = begin; place < end; ++place) encode(place);
   });
   for (float length : lengths_) longest_ = std::isfinite(length) ? std::max(longest_, length) : kAlways;
 }
 
-void PrototypeIndex::encode(int64_t label) {
+// Puts labels cluster by cluster and finds the centres.
+void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
+  const int64_t n_clusters = 1 + *std::max_element(clusters.begin(), clusters.end());
+  starts_.assign(n_clusters + 1, 0);
+  for (int32_t cluster : clusters) ++starts_[cluster + 1];
+  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+  std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
+  for (size_t label = 0; label < clusters.size(); ++label) labels_[next[clusters[label]]++] = static_cast<int32_t>(label);
+  centres_ = centroids(prototypes_, {starts_, labels_, {}, prototypes_.n_rows}, n_threads);
+  const DenseView centres{centres_.data(), n_clusters, prototypes_.n_cols};
+  nearest_ = std::make_unique<PrototypeIndex>(centres, std::span<const int32_t>{}, n_threads);
+}
+
+void PrototypeIndex::encode(int64_t place) {
   const int64_t n = prototypes_.n_cols;
-  const float* x = prototypes_.row(label);
-  int8_t* codes = codes_.data() + label * n;
+  const float* x = prototypes_.row(labels_[place]);
+  int8_t* codes = codes_.data() + place * n;
   const double squares = squared_length(x, n);
   const float most = largest(x, n);
-  lengths_[label] = rounded_up(squares);
+  lengths_[place] = rounded_up(squares);
   if (is_usual(most) && std::isfinite(squares)) {
-    scales_[label] = most / std::numeric_limits<int8_t>::max();
-    missed_[label] = rounded_up(to_codes(x, n, scales_[label], codes));
+    scales_[place] = most / std::numeric_limits<int8_t>::max();
+    missed_[place] = rounded_up(to_codes(x, n, scales_[place], codes));
   } else {  // as if it were zero: all of it is missed
     std::fill_n(codes, n, int8_t{0});
-    scales_[label] = 0;
-    missed_[label] = lengths_[label];
+    scales_[place] = 0;
+    missed_[place] = lengths_[place];
   }
 }
 
@@ -110,24 +129,29 @@ PrototypeIndex::Query PrototypeIndex::encoded(const float* query) const {
   return out;
 }
 
-// No product of the query with a prototype, computed in single precision, is more than the label's bound.
+// No product of the query with a prototype, computed in single precision, is more than the bound of its place. Bounds are
+// those from `begin` on.
 void PrototypeIndex::bound(const Query& query, int64_t begin, int64_t end, float* bounds) const {
   if (!query.sound) {
-    std::fill(bounds + begin, bounds + end, kAlways);
+    std::fill_n(bounds, end - begin, kAlways);
     return;
   }
   int32_t products[kLabelsAtOnce];
-  simd::kernels().code_products(codes_.data() + begin * prototypes_.n_cols, query.codes.data(), prototypes_.n_cols, end - begin, products);
-  for (int64_t label = begin; label < end; ++label) {
-    const float product = static_cast<float>(products[label - begin]) * (scales_[label] * query.scale);
-    bounds[label] = product + (query.length * missed_[label] + query.missed * lengths_[label] + kLeastProduct);
+  for (int64_t at = begin; at < end; at += kLabelsAtOnce) {
+    const int64_t n = std::min(kLabelsAtOnce, end - at);
+    simd::kernels().code_products(codes_.data() + at * prototypes_.n_cols, query.codes.data(), prototypes_.n_cols, n, products);
+    for (int64_t place = at; place < at + n; ++place) {
+      const float product = static_cast<float>(products[place - at]) * (scales_[place] * query.scale);
+      bounds[place - begin] = product + (query.length * missed_[place] + query.missed * lengths_[place] + kLeastProduct);
+    }
   }
 }
 
 // Scores labels by their prototypes, those with the highest bounds first, as long as they can be among the best. Returns
 // how many.
-int64_t PrototypeIndex::choose(const float* query, const CentroidOptions& options, std::span<float> bounds, TopK<float>& best) const {
+int64_t PrototypeIndex::choose(const float* query, const CentroidOptions& options, const Candidates& candidates, TopK<float>& best) const {
   const auto& simd = simd::kernels();
+  const auto [labels, bounds] = candidates;
   const float least = std::max(options.min_score, std::numeric_limits<float>::lowest());
   int64_t n_scored = 0;
   const auto score = [&](int32_t label) {
@@ -135,46 +159,85 @@ int64_t PrototypeIndex::choose(const float* query, const CentroidOptions& option
     if (product >= options.min_score) best.offer(product, label);
     ++n_scored;
   };
+  if (!options.allowed.empty())
+    for (size_t i = 0; i < bounds.size(); ++i)
+      if (!is_allowed(options.allowed, labels[i])) bounds[i] = kNever;
   TopK<float> first(options.k);
-  for (size_t label = 0; label < bounds.size(); ++label)
-    if (bounds[label] >= least) first.offer(bounds[label], static_cast<int32_t>(label));
-  for (const auto& [bound, label] : first.sorted()) {
-    score(label);
-    bounds[label] = kNever;
+  for (size_t i = 0; i < bounds.size(); ++i)
+    if (bounds[i] >= least) first.offer(bounds[i], static_cast<int32_t>(i));
+  for (const auto& [bound, i] : first.sorted()) {
+    score(labels[i]);
+    bounds[i] = kNever;
   }
-  for (size_t label = 0; label < bounds.size(); ++label)
-    if (bounds[label] >= (best.full() ? std::max(least, best.worst().score) : least)) score(static_cast<int32_t>(label));
+  for (size_t i = 0; i < bounds.size(); ++i)
+    if (bounds[i] >= (best.full() ? std::max(least, best.worst().score) : least)) score(labels[i]);
   return n_scored;
 }
 
-Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored) const {
-  const int64_t n_labels = prototypes_.n_rows;
-  const int64_t at_once = std::clamp(kBoundsAtOnce / std::max<int64_t>(n_labels, 1), kFewestQueries, kMostQueries);
-  const bool few = are_few(options.allowed);
-  Answers out(queries.n_rows, options.k);
-  Buffer<float> bounds(std::min(at_once, queries.n_rows) * n_labels);
-  for (int64_t first = 0; first < queries.n_rows; first += at_once) {
-    const int64_t n = std::min(at_once, queries.n_rows - first);
-    std::vector<Query> some(n);
-    if (!few)
-      for (int64_t i = 0; i < n; ++i) some[i] = encoded(queries.row(first + i));
-    parallel_for(n_labels, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-      for (int64_t at = begin; at < end; at += kLabelsAtOnce)
-        for (int64_t i = 0; i < n; ++i) bound(some[i], at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels);
-    });
-    std::vector<int64_t> scored(n);
-    parallel_for(n, 1, n_threads, [&](int64_t begin, int64_t end, int) {
-      TopK<float> best(options.k);
-      for (int64_t i = begin; i < end; ++i) {
-        const std::span<float> own{bounds.data() + i * n_labels, static_cast<size_t>(n_labels)};
-        forbid(own, options.allowed);
-        scored[i] = choose(queries.row(first + i), options, own, best);
-        out.put(first + i, best);
+// Answers queries by all labels, from the row `first` of `out` on.
+int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const {
+  const int64_t n_labels = prototypes_.n_rows, n = queries.n_rows;
+  Buffer<float> bounds(n * n_labels);
+  std::vector<Query> some(n);
+  if (!are_few(options.allowed))
+    for (int64_t i = 0; i < n; ++i) some[i] = encoded(queries.row(i));
+  parallel_for(n_labels, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+    for (int64_t at = begin; at < end; at += kLabelsAtOnce)
+      for (int64_t i = 0; i < n; ++i) bound(some[i], at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels + at);
+  });
+  std::vector<int64_t> scored(n);
+  parallel_for(n, 1, n_threads, [&](int64_t begin, int64_t end, int) {
+    TopK<float> best(options.k);
+    for (int64_t i = begin; i < end; ++i) {
+      scored[i] = choose(queries.row(i), options, {labels_, {bounds.data() + i * n_labels, static_cast<size_t>(n_labels)}}, best);
+      out.put(first + i, best);
+    }
+  });
+  return std::reduce(scored.begin(), scored.end());
+}
+
+// Answers queries by the labels of the clusters that fit them best.
+int64_t PrototypeIndex::probe(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, Answers& out) const {
+  const int64_t n_needed = std::min(options.k, count_allowed(options.allowed, labels_));
+  const Answers clusters = nearest_->topk(queries, {probes, kNever, {}}, 0, n_threads);
+  std::vector<int64_t> scored(queries.n_rows);
+  parallel_for(queries.n_rows, 1, n_threads, [&](int64_t begin, int64_t end, int) {
+    TopK<float> best(options.k);
+    std::vector<int32_t> labels;
+    std::vector<float> bounds;
+    for (int64_t i = begin; i < end; ++i) {
+      const float* row = queries.row(i);
+      const Query query = encoded(row);
+      labels.clear();
+      bounds.clear();
+      for (int64_t p = 0; p < probes && clusters.ids[i * probes + p] >= 0; ++p) {
+        const int64_t from = starts_[clusters.ids[i * probes + p]], to = starts_[clusters.ids[i * probes + p] + 1];
+        labels.insert(labels.end(), labels_.begin() + from, labels_.begin() + to);
+        bounds.resize(labels.size());
+        bound(query, from, to, bounds.data() + bounds.size() - (to - from));
       }
-    });
-    if (n_rescored != nullptr)
-      for (int64_t count : scored) *n_rescored += count;
+      if (count_allowed(options.allowed, labels) < n_needed) {
+        scored[i] = scan({row, 1, queries.n_cols}, options, 1, out, i);
+      } else {
+        scored[i] = choose(row, options, {labels, bounds}, best);
+        out.put(i, best);
+      }
+    }
+  });
+  return std::reduce(scored.begin(), scored.end());
+}
+
+Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, int64_t* n_rescored) const {
+  Answers out(queries.n_rows, options.k);
+  int64_t n_scored = 0;
+  if (probes > 0 && probes + 1 < std::ssize(starts_) && !are_few(options.allowed)) {
+    n_scored = probe(queries, options, probes, n_threads, out);
+  } else {
+    const int64_t at_once = std::clamp(kBoundsAtOnce / std::max<int64_t>(prototypes_.n_rows, 1), kFewestQueries, kMostQueries);
+    for (int64_t first = 0; first < queries.n_rows; first += at_once)
+      n_scored += scan({queries.row(first), std::min(at_once, queries.n_rows - first), queries.n_cols}, options, n_threads, out, first);
   }
+  if (n_rescored != nullptr) *n_rescored += n_scored;
   return out;
 }
 

@@ -6,8 +6,12 @@
 //     |q·p − s·t·(c·d)|  ≤  ‖t·d‖·‖p − s·c‖ + ‖q − t·d‖·‖p‖
 // (the triangle and Cauchy's inequality), to which comes what rounding adds. Only labels whose products can still be among
 // the k best by this bound are scored by the prototypes themselves.
+//
+// Labels may be in clusters. Then a query can be answered from the clusters alone whose centres, the unit-length sums of
+// their prototypes, fit it best: no longer exactly, but without a look at most labels.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,12 +23,13 @@ namespace labelwood {
 
 class PrototypeIndex {
  public:
-  // Prototypes are the caller's and stay where they are.
-  PrototypeIndex(const DenseView& prototypes, int n_threads);
+  // Prototypes are the caller's and stay where they are. `clusters` has the cluster of each label, from 0 on, or nothing.
+  PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads);
 
-  // What rank_by_centroids answers, to the last bit. Adds to `n_rescored`, if given, how many labels were scored by their
-  // prototypes.
-  Answers topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored = nullptr) const;
+  // What rank_by_centroids answers, to the last bit; with `probes` other than zero, the best labels of so many clusters.
+  // There are no fewer answers: where clusters have less than k labels that are allowed, all labels are looked at.
+  // Adds to `n_rescored`, if given, how many labels were scored by their prototypes.
+  Answers topk(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, int64_t* n_rescored = nullptr) const;
 
  private:
   struct Query {
@@ -32,15 +37,27 @@ class PrototypeIndex {
     float scale = 0, length = 0, missed = 0;  // t; no less than ‖t·d‖; no less than ‖q − t·d‖ and rounding
     bool sound = false;                       // otherwise there is no bound for it
   };
+  // Labels that may be answers to a query, and bounds of their products.
+  struct Candidates {
+    std::span<const int32_t> labels;
+    std::span<float> bounds;
+  };
 
-  void encode(int64_t label);
+  void group(std::span<const int32_t> clusters, int n_threads);
+  void encode(int64_t place);
   Query encoded(const float* query) const;
   void bound(const Query& query, int64_t begin, int64_t end, float* bounds) const;
-  int64_t choose(const float* query, const CentroidOptions& options, std::span<float> bounds, TopK<float>& best) const;
+  int64_t choose(const float* query, const CentroidOptions& options, const Candidates& candidates, TopK<float>& best) const;
+  int64_t scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const;
+  int64_t probe(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, Answers& out) const;
 
   DenseView prototypes_;
-  Buffer<int8_t> codes_;                      // labels × features: c
-  Buffer<float> scales_, lengths_, missed_;   // of each label: s; no less than ‖p‖ and ‖p − s·c‖
+  std::vector<int32_t> labels_;               // of each place: labels cluster by cluster, or as they are
+  std::vector<int64_t> starts_;               // of each cluster: its first place; one more than clusters
+  Buffer<float> centres_;                     // clusters × features
+  std::unique_ptr<PrototypeIndex> nearest_;   // of the centres; none without clusters
+  Buffer<int8_t> codes_;                      // places × features: c
+  Buffer<float> scales_, lengths_, missed_;   // of each place: s; no less than ‖p‖ and ‖p − s·c‖
   float longest_ = 0;                         // of all lengths; infinite where one is not finite
   int16_t levels_ = 0;                        // the largest number in a query's codes
 };

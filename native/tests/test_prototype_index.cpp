@@ -1,9 +1,11 @@
 #include "prototype_index.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -38,11 +40,21 @@ bool same(const Answers& a, const Answers& b) {
          std::memcmp(a.scores.data(), b.scores.data(), a.scores.size() * sizeof(float)) == 0;
 }
 
+// Clusters that have nothing to do with where prototypes are.
+std::vector<int32_t> by_turns(int64_t n_labels, int64_t n_clusters) {
+  std::vector<int32_t> out(n_labels);
+  for (int64_t label = 0; label < n_labels; ++label) out[label] = static_cast<int32_t>(label % std::min(n_labels, n_clusters));
+  return out;
+}
+
 void check_like_a_scan(const Rows& queries, const Rows& prototypes, const CentroidOptions& options) {
   const Answers wanted = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
   for (int n_threads : {1, 3}) {
-    const PrototypeIndex index(prototypes.view(), n_threads);
-    CHECK(same(index.topk(queries.view(), options, n_threads), wanted));
+    const PrototypeIndex index(prototypes.view(), {}, n_threads);
+    CHECK(same(index.topk(queries.view(), options, 0, n_threads), wanted));
+    // All clusters are probed, or none is worth it.
+    const PrototypeIndex clustered(prototypes.view(), by_turns(prototypes.n, 7), n_threads);
+    for (int64_t probes : {0, 7, 1000}) CHECK(same(clustered.topk(queries.view(), options, probes, n_threads), wanted));
   }
 }
 
@@ -91,8 +103,55 @@ TEST(numbers_of_any_size_are_answered_as_by_a_scan) {
 TEST(few_prototypes_are_looked_at_beside_their_codes) {
   const Rows queries = unit_rows(20, 384, 8), prototypes = unit_rows(20000, 384, 9);
   int64_t n_rescored = 0;
-  PrototypeIndex(prototypes.view(), 1).topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
+  PrototypeIndex(prototypes.view(), {}, 1).topk(queries.view(), {10, kNoLeast, {}}, 0, 1, &n_rescored);
   CHECK(n_rescored >= 20 * 10 && n_rescored < 20 * 60);
+}
+
+TEST(probed_clusters_give_the_best_of_their_own_labels) {
+  const Rows queries = unit_rows(9, 24, 11), prototypes = unit_rows(900, 24, 12);
+  const auto clusters = by_turns(900, 30);
+  for (int64_t probes : {1, 4, 29})
+    for (int n_threads : {1, 3}) {
+      const Answers found = PrototypeIndex(prototypes.view(), clusters, n_threads).topk(queries.view(), {10, kNoLeast, {}}, probes, n_threads);
+      for (int64_t i = 0; i < queries.n; ++i) {
+        // The clusters by the cosine of their sum with the query, as plainly as can be.
+        std::vector<double> sums(30 * 24);
+        for (int64_t label = 0; label < 900; ++label)
+          for (int64_t j = 0; j < 24; ++j) sums[clusters[label] * 24 + j] += prototypes.view().row(label)[j];
+        std::vector<std::pair<double, int32_t>> order(30);
+        for (int32_t c = 0; c < 30; ++c) {
+          double product = 0, squares = 0;
+          for (int64_t j = 0; j < 24; ++j) product += sums[c * 24 + j] * queries.view().row(i)[j], squares += sums[c * 24 + j] * sums[c * 24 + j];
+          order[c] = {-product / std::sqrt(squares), c};
+        }
+        std::sort(order.begin(), order.end());
+        std::vector<uint8_t> allowed(900, 0);
+        for (int64_t label = 0; label < 900; ++label)
+          for (int64_t p = 0; p < probes; ++p) allowed[label] |= clusters[label] == order[p].second;
+        const Answers wanted = rank_by_centroids({queries.view().row(i), 1, 24}, prototypes.view(), {10, kNoLeast, allowed}, 1);
+        for (int64_t j = 0; j < 10; ++j) CHECK(found.ids[i * 10 + j] == wanted.ids[j] && found.scores[i * 10 + j] == wanted.scores[j]);
+      }
+    }
+}
+
+TEST(probed_clusters_without_enough_answers_are_not_all_that_is_looked_at) {
+  const Rows queries = unit_rows(9, 24, 13), prototypes = unit_rows(300, 24, 14);
+  const PrototypeIndex index(prototypes.view(), by_turns(300, 60), 2);
+  std::vector<uint8_t> some(300, 1);
+  for (int64_t label = 0; label < 300; ++label) some[label] = label % 60 > 20;  // whole clusters are barred
+  for (const auto& [k, allowed] : {std::pair{int64_t{6}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
+                                   std::pair{int64_t{300}, some}}) {
+    const CentroidOptions options{k, kNoLeast, allowed};
+    CHECK(same(index.topk(queries.view(), options, 1, 2), rank_by_centroids(queries.view(), prototypes.view(), options, 1)));
+  }
+}
+
+TEST(clusters_without_labels_are_passed_over) {
+  const Rows queries = unit_rows(5, 8, 15), prototypes = unit_rows(40, 8, 16);
+  std::vector<int32_t> clusters(40, 3);
+  for (int64_t label = 0; label < 20; ++label) clusters[label] = 9;
+  const Answers found = PrototypeIndex(prototypes.view(), clusters, 1).topk(queries.view(), {4, kNoLeast, {}}, 8, 1);
+  for (int32_t id : found.ids) CHECK(id >= 0);
 }
 
 TEST(products_of_codes_are_the_same_at_every_simd_level) {

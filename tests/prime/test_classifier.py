@@ -14,7 +14,7 @@ from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoi
 
 import labelwood as lw
 from labelwood import store
-from labelwood.errors import LabelwoodError, ModelError, NotFittedError
+from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
 from labelwood.prime.inputs import as_known
 from labelwood.prime.trainer import Trainer
 
@@ -29,6 +29,10 @@ def data():
 @pytest.fixture(scope="module")
 def fitted(data):
     return lw.PrimeClassifier(settings=WELL).fit(*data)
+
+
+def clone_of(model):
+    return type(model).from_state(model.state())
 
 
 def same(a, b):
@@ -86,6 +90,45 @@ def test_a_new_label_has_a_prototype_from_its_text_alone(data):
     assert nearest.argmax() == 5, "the same text lies near the label that was trained with it"
     assert np.allclose(np.linalg.norm(model.prototypes_, axis=1), 1, atol=1e-5)
     assert (model.predict_topk([texts[5]], 26).ids >= 0).all()
+
+
+def test_answers_from_some_clusters_are_those_of_the_whole_where_labels_are_there(fitted, data, tmp_path):
+    texts = data[0]
+    exact = fitted.predict_topk(texts, k=3)
+    model = lw.PrimeClassifier(settings=WELL, probes=4).fit(*data)
+    assert same(model.set_params(probes=1000).predict_topk(texts, k=3), exact)
+    some = model.set_params(probes=4).predict_topk(texts, k=3)
+    hits = [len(set(a) & set(b)) for a, b in zip(some.ids, exact.ids, strict=True)]
+    assert 0.6 < np.mean(hits) / 3 < 1
+    model.save(tmp_path / "m")
+    loaded = lw.load(tmp_path / "m")
+    assert same(loaded.predict_topk(texts, k=3), exact)
+    assert np.array_equal(loaded.clusters_, model.clusters_)
+    assert same(loaded.set_params(probes=4).predict_topk(texts, k=3), some)
+    assert (loaded.predict_topk(texts[:3], k=24).ids >= 0).all()
+
+
+def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_then(fitted, data, tmp_path):
+    fitted.save(tmp_path / "m")
+    model = lw.load(tmp_path / "m")
+    model.predict_topk(data[0][:2], k=3)
+    assert model.clusters_ is None
+    model.set_params(probes=2).predict_topk(data[0][:2], k=3)
+    assert model.clusters_.shape == (24,)
+    model.save(tmp_path / "m2")
+    assert np.array_equal(lw.load(tmp_path / "m2").clusters_, model.clusters_)
+
+
+def test_a_new_label_is_found_in_the_cluster_of_its_like(data):
+    texts, Y, label_texts = data
+    model = lw.PrimeClassifier(settings=WELL, probes=1).fit(texts, Y, label_texts)
+    before = model.clusters_.copy()
+    (new,) = model.add_labels([label_texts[5]])
+    nearest = int(np.argmax(model.prototypes_[:new] @ model.prototypes_[new]))
+    assert model.clusters_[new] == model.clusters_[nearest]
+    assert np.array_equal(model.clusters_[:new], before)
+    rows = [texts[row] for row in np.flatnonzero(np.asarray(Y.todense())[:, nearest])]
+    assert (model.predict_topk(rows, k=24).ids == new).any()
 
 
 def test_held_out_rows_are_measured(data):
@@ -154,6 +197,11 @@ def test_bad_parameters_are_one_clear_sentence(data, fitted):
             getattr(lw.PrimeClassifier(), ask)(["a"])
     with pytest.raises(LabelwoodError, match="k must be"):
         fitted.predict_topk(["a"], k=0)
+    for probes in (0, -1, 2.5, "many"):
+        with pytest.raises(ParameterError, match="probes is"):
+            lw.PrimeClassifier(settings=QUICK, probes=probes).fit(*data)
+        with pytest.raises(ParameterError, match="probes is"):
+            clone_of(fitted).set_params(probes=probes).predict_topk(["a"])
 
 
 @pytest.mark.parametrize("lives", [2, 5, 8])
@@ -233,6 +281,9 @@ def hostile_changes(state):
     yield "finite", replace(state, arrays={**arrays, "prototypes": np.full_like(arrays["prototypes"], np.nan)})
     yield "narrow", replace(state, arrays={**arrays, "prototypes": np.ascontiguousarray(arrays["prototypes"][:, :8])})
     yield "centres", replace(state, arrays={**arrays, "centres": arrays["centres"][:-1]})
+    for name, clusters in (("few", np.zeros(3)), ("below", np.full(24, -1)), ("beyond", np.full(24, 24))):
+        yield f"clusters-{name}", replace(state, arrays={**arrays, "clusters": clusters.astype(np.int32)})
+    yield "clusters-floats", replace(state, arrays={**arrays, "clusters": np.zeros(24, np.float32)})
     yield "encoder", replace(state, parts={"mixer": mixer})
     yield "mixer", replace(state, parts={"encoder": state.parts["encoder"]})
     yield "shape", replace(state, parts={**state.parts, "mixer": replace(mixer, arrays={**mixer.arrays, **other})})

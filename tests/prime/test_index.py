@@ -1,15 +1,18 @@
-"""The index is exact, keeps limits, and torch finds what native code finds."""
+"""The index is exact or says that it is not, keeps limits, and torch finds what native code finds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from labelwood import _native
 from labelwood.base import Limits
 from labelwood.errors import LabelwoodError
 from labelwood.prime import index as module
 from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.label_groups import LabelGrouping
+from labelwood.prime.prototypes import label_clusters
 
 
 def vectors(n, dim=6, seed=0):
@@ -62,3 +65,76 @@ def test_bytes_find_exactly_what_a_scan_of_floats_finds(n_threads, spread):
 def test_queries_of_another_encoder_are_refused():
     with pytest.raises(LabelwoodError, match="prototypes have 6 numbers"):
         PrototypeIndex(vectors(3)).topk(np.zeros((1, 5), np.float32), 1)
+
+
+def crowded(n, dim=48, n_centres=60):
+    """Labels that crowd around some points, as those of a trained model do."""
+    centres = vectors(n_centres, dim=dim, seed=5).repeat(n // n_centres, axis=0)
+    found = centres + 0.7 * vectors(len(centres), dim=dim, seed=6)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def recall(found, exact):
+    return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.ids, exact.ids, strict=True)])
+
+
+def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
+    labels = crowded(6000)
+    queries = labels[::97] + 0.3 * vectors(len(labels[::97]), dim=48, seed=7)
+    clusters = LabelGrouping(labels).found()
+    index, exact = PrototypeIndex(labels, clusters=clusters), PrototypeIndex(labels).topk(queries, 10)
+    n_clusters = len(np.unique(clusters))
+    assert n_clusters > 200
+    found = [recall(index.topk(queries, 10, probes=probes), exact) for probes in (1, 4, 16, 64)]
+    assert found == sorted(found)
+    assert found[0] < 0.6
+    assert found[2] > 0.9
+    for probes in (None, n_clusters, 10**9):
+        top = index.topk(queries, 10, probes=probes)
+        assert np.array_equal(top.ids, exact.ids)
+        assert np.array_equal(top.scores, exact.scores)
+
+
+@pytest.mark.parametrize("probes", [1, 8])
+def test_what_is_found_in_clusters_depends_neither_on_other_queries_nor_on_threads(probes):
+    labels, queries = crowded(3000), vectors(70, dim=48, seed=8)
+    clusters = LabelGrouping(labels, n_threads=1).found()
+    assert np.array_equal(LabelGrouping(labels, n_threads=2).found(), clusters)
+    one, two = (PrototypeIndex(labels, clusters=clusters, n_threads=n) for n in (1, 2))
+    whole = one.topk(queries, 5, probes=probes)
+    parts = [two.topk(queries[at : at + 7], 5, probes=probes) for at in range(0, 70, 7)]
+    assert np.array_equal(np.concatenate([part.ids for part in parts]), whole.ids)
+    assert np.array_equal(np.concatenate([part.scores for part in parts]), whole.scores)
+
+
+def test_labels_are_nearer_to_their_clusters_than_where_they_began():
+    labels = crowded(3000)
+    began = label_clusters(torch.from_numpy(labels), 64, seed=0)
+    grouping = LabelGrouping(labels, n_clusters=64)
+    found = grouping.found()
+    assert grouping.done == grouping.total
+
+    def nearness(owners):
+        centres = np.stack([labels[owners == c].sum(axis=0) for c in range(64)])
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        return (labels * centres[owners]).sum(axis=1).mean()
+
+    assert nearness(found) > nearness(began) + 0.02
+
+
+def test_limits_are_kept_among_clusters_and_cost_no_answers():
+    labels, queries = crowded(3000), vectors(9, dim=48, seed=9)
+    index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found())
+    odd = index.topk(queries, 20, Limits.of(3000, exclude=range(0, 3000, 2)), probes=2)
+    assert (odd.ids % 2 == 1).all()
+    some = [5, 17, 1040]
+    assert np.array_equal(np.sort(index.topk(queries, 3, Limits.of(3000, include=some), probes=1).ids), [some] * 9)
+    assert (index.topk(queries, 3000, probes=1).ids >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("clusters", "sentence"), [([0, 1], "another number"), ([0, -1, 0], "more clusters"), ([0, 3, 0], "more")]
+)
+def test_clusters_that_do_not_fit_the_labels_are_refused(clusters, sentence):
+    with pytest.raises(LabelwoodError, match=sentence):
+        PrototypeIndex(vectors(3), clusters=np.array(clusters, np.int32))

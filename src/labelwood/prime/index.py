@@ -1,14 +1,15 @@
-"""The labels whose prototypes have the largest inner products with a query, exactly."""
+"""The labels whose prototypes have the largest inner products with a query: exactly, or of some clusters alone."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelwood import _native
 from labelwood.base import NO_LIMITS, Limits, TopK
-from labelwood.errors import LabelwoodError
+from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, check_k, thread_count
 
 _CHUNK = 1 << 26  # similarities in GPU memory at a time
@@ -18,7 +19,8 @@ class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there.
 
     On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
-    on the error of bytes makes sure that nothing is missed.
+    on the error of bytes makes sure that nothing is missed. With the number of each label's cluster, `clusters`, the
+    copy is in their order, and `topk` can look at some clusters alone.
 
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
@@ -28,7 +30,14 @@ class PrototypeIndex:
         array([[2]], dtype=int32)
     """
 
-    def __init__(self, prototypes: Floats, *, device: Any = None, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        prototypes: Floats,
+        *,
+        clusters: NDArray[np.int32] | None = None,
+        device: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
         if prototypes.ndim != 2 or len(prototypes) == 0:
             raise LabelwoodError("prototypes must be labels × numbers, with at least one label")
         self.prototypes = np.ascontiguousarray(prototypes, np.float32)
@@ -36,14 +45,20 @@ class PrototypeIndex:
         self._here: Any = None
         self._there: Any = None
         if device is None:
-            self._here = _native.PrototypeIndex(self.prototypes, thread_count(n_threads))
+            owners = np.empty(0, np.int32) if clusters is None else np.ascontiguousarray(clusters, np.int32)
+            self._here = _native.PrototypeIndex(self.prototypes, owners, thread_count(n_threads))
         else:
             import torch
 
             self._there = torch.tensor(self.prototypes, device=device)
 
-    def topk(self, queries: Floats, k: int, limits: Limits = NO_LIMITS) -> TopK:
-        """The `k` best labels of each query within the limits, best first; fewer where there are no more."""
+    def topk(self, queries: Floats, k: int, limits: Limits = NO_LIMITS, *, probes: int | None = None) -> TopK:
+        """The `k` best labels of each query within the limits, best first; fewer where there are no more.
+
+        With `probes`, those of so many clusters, whose centres fit best. A GPU looks at all labels anyway.
+        """
+        if probes is not None and not (isinstance(probes, int) and probes >= 1):
+            raise ParameterError(f"probes is {probes!r} but should be None or a whole number from 1 on")
         k = min(check_k(k), len(self.prototypes))
         rows = np.ascontiguousarray(queries, np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.prototypes.shape[1]:
@@ -53,7 +68,7 @@ class PrototypeIndex:
             )
         if self._there is not None:
             return self._topk_there(rows, k, limits)
-        how = (k, limits.allowed, limits.min_score, thread_count(self.n_threads))
+        how = (k, limits.allowed, limits.min_score, probes or 0, thread_count(self.n_threads))
         return TopK(*self._here.topk(rows, *how))
 
     def _topk_there(self, rows: Floats, k: int, limits: Limits) -> TopK:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelwood.errors import LabelwoodError, ModelError
-from labelwood.inputs import Floats
 from labelwood.prime.settings import PrimeSettings, as_settings
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
     return network
 
 
-def tables_from(state: State, dim: int) -> dict[str, Floats]:
-    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers.
+def tables_from(state: State, dim: int) -> dict[str, Any]:
+    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers and clusters.
 
     Example:
         >>> from labelwood.store import State
@@ -68,7 +67,7 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         >>> sorted(tables_from(State("prime", {}, {"n_labels": 2, "labels_per_row": 1}, arrays=arrays), dim=2))
         ['centres', 'free_vectors', 'prototypes']
     """
-    found: dict[str, Floats] = {}
+    found: dict[str, Any] = {}
     for name in ("prototypes", "free_vectors", "centres", *({"classifiers"} & state.arrays.keys())):
         found[name] = state.array(name, np.float32, 2)
         if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
@@ -80,6 +79,11 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         raise ModelError(
             "the model's prototypes, classifiers or free vectors differ in number from its labels: save it again"
         )
+    if "clusters" in state.arrays:
+        found["clusters"] = clusters = state.array("clusters", np.int32, 1)
+        n_labels = state.count("n_labels")
+        if len(clusters) != n_labels or (state.verify and not ((clusters >= 0) & (clusters < n_labels)).all()):
+            raise ModelError("the model's clusters are not one for each label: save it again")
     return found
 
 
