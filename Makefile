@@ -6,7 +6,7 @@ CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
+.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -53,7 +53,12 @@ bench-scale: $(VENV)/.tested
 # One query of a dual encoder on one core, as in docs/prime.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
 bench-dual-encoder: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
-	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --rivals --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
+	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
+
+# Finding the nearest of many labels on one core, beside faiss: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file.
+bench-label-search: $(VENV)/.tested
+	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" -a -f "$(QUERIES)" || { echo "name an encoder and texts: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file"; exit 1; }
+	$(BIN)/python benchmarks/label_search.py $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search --json build/label_search.json --table build/label_search.md $(OPTIONS)
 
 # The figures of docs/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
 experiment-prime: $(VENV)/.tested

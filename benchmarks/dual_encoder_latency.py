@@ -1,12 +1,11 @@
-"""How long one query takes on one core: the shares of tokens, encoder and index, beside other ways to search.
+"""How long one query takes on one core: the shares of tokens, encoder and index.
 
 Usage: python benchmarks/dual_encoder_latency.py CHECKPOINT TEXTS [--labels 100000] [--queries 100] [--k 10]
-       [--backends torch onnx onnx-int8] [--rivals] [--json FILE] [--table FILE]
+       [--backends torch onnx onnx-int8] [--json FILE] [--table FILE]
 
 CHECKPOINT is the folder of an encoder, TEXTS a file with a text a line or JSON lines with a key "text", plain or .xz.
 Prototypes are drawn at random, of unit length. Everything takes turns query by query, so that a busy machine disturbs
-all alike; CPU time is given too, since it does not count what others take. With --rivals, faiss answers the same
-queries in an environment of its own, right afterwards.
+all alike; CPU time is given too, since it does not count what others take. label_search.py compares ways to search.
 """
 
 from __future__ import annotations
@@ -15,14 +14,11 @@ import argparse
 import json
 import lzma
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from rivals.environments import default_cache, make
 
 from labelwood import _native
 from labelwood.prime import PrimeClassifier
@@ -67,10 +63,10 @@ def classifier_of(encoder, settings, prototypes, backend):
 
 
 class Clock:
-    """Wall and CPU milliseconds of named steps."""
+    """Wall and CPU milliseconds of named steps, without the first few of each."""
 
-    def __init__(self):
-        self.seen = {}
+    def __init__(self, warm_up):
+        self.seen, self.warm_up = {}, warm_up
 
     def __call__(self, name, work):
         wall, cpu = time.perf_counter(), time.process_time()
@@ -80,7 +76,7 @@ class Clock:
         return result
 
     def figures(self):
-        return {name: summary(np.array(times[WARM_UP:])) for name, times in self.seen.items()}
+        return {name: summary(np.array(times[self.warm_up :])) for name, times in self.seen.items()}
 
 
 def summary(times):
@@ -89,10 +85,10 @@ def summary(times):
 
 
 def ours(texts, models, prototypes, args):
-    """Figures of each step, and the queries' vectors."""
-    clock, tokenizer = Clock(), next(iter(models.values())).network_.encoder.tokenizer
+    """Figures of each step, and how many tokens queries have."""
+    clock, tokenizer = Clock(WARM_UP), next(iter(models.values())).network_.encoder.tokenizer
     index = PrototypeIndex(prototypes, n_threads=1)
-    vectors, lengths = [], []
+    lengths = []
     for text in [*texts[:WARM_UP], *texts]:
         lengths.append(len(clock("tokens", lambda t=text: tokenizer.encode([t], args.max_tokens))[0]))
         for backend, model in models.items():
@@ -104,21 +100,7 @@ def ours(texts, models, prototypes, args):
         )
         if not (np.array_equal(found.ids, scan[0]) and np.array_equal(found.scores, scan[1])):
             raise SystemExit("the index and the scan of floats differ")
-        vectors.append(vector[0])
-    return clock.figures(), np.array(vectors), lengths[WARM_UP:]
-
-
-def rivals(prototypes, queries, args):
-    """What faiss takes for the same queries, in its own environment."""
-    python = make("faiss", default_cache())
-    script = Path(__file__).parent / "rivals" / "run_faiss.py"
-    with tempfile.TemporaryDirectory() as folder:
-        for name, array in (("prototypes", prototypes), ("queries", queries)):
-            np.save(Path(folder) / f"{name}.npy", array)
-        done = subprocess.run(
-            [python, script, folder, str(args.k), str(WARM_UP)], check=True, capture_output=True, text=True
-        )
-    return json.loads(done.stdout)
+    return clock.figures(), lengths[WARM_UP:]
 
 
 def main():
@@ -130,7 +112,6 @@ def main():
     arguments.add_argument("--k", type=int, default=10)
     arguments.add_argument("--max-tokens", type=int, default=32)
     arguments.add_argument("--backends", nargs="+", default=["torch", "onnx", "onnx-int8"])
-    arguments.add_argument("--rivals", action="store_true")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--table", type=Path, help="the figures in Markdown, for benchmarks/tables.py")
     args = arguments.parse_args()
@@ -141,9 +122,7 @@ def main():
     encoder = load_encoder(settings.encoder)
     prototypes = unit_vectors(args.labels, encoder.dim, seed=0)
     models = {backend: classifier_of(encoder, settings, prototypes, backend) for backend in args.backends}
-    figures, vectors, lengths = ours(read_texts(args.texts, args.queries), models, prototypes, args)
-    if args.rivals:
-        figures |= rivals(prototypes, vectors, args)
+    figures, lengths = ours(read_texts(args.texts, args.queries), models, prototypes, args)
     median = int(np.median(lengths))
     print(f"{args.labels:,} labels × {encoder.dim}; {len(lengths)} queries of {median} tokens (median), k={args.k}")
     for name, figure in figures.items():
@@ -160,13 +139,12 @@ def main():
 
 def markdown(figures, backends):
     """Milliseconds of each step, and its share of the whole query of each way to encode."""
-    lines = [["ms", "p50", "p99", "CPU time", "recall of the k best"], ["---"] * 5]
+    lines = [["ms", "p50", "p99", "CPU time"], ["---"] * 4]
     for name, each in figures.items():
-        cells = [f"{each[key]:.1f}" for key in ("p50_ms", "p99_ms", "cpu_ms")]
-        lines.append([name, *cells, f"{each['recall']:.2f}" if "recall" in each else ""])
+        lines.append([name, *(f"{each[key]:.1f}" for key in ("p50_ms", "p99_ms", "cpu_ms"))])
     for backend in backends:
         share = figures["index"]["p50_ms"] / figures[f"{backend}: whole query"]["p50_ms"]
-        lines.append([f"{backend}: share of the index", f"{share:.0%}", "", "", ""])
+        lines.append([f"{backend}: share of the index", f"{share:.0%}", "", ""])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

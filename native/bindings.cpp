@@ -115,11 +115,15 @@ class IndexOfPrototypes {
   IndexOfPrototypes(const Matrix<float>& prototypes, const Array<int32_t>& clusters, int n_threads)
       : prototypes_(prototypes), index_(made(dense_view(prototypes_), view(clusters), n_threads)) {}
 
-  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes, int n_threads) const {
+  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes,
+                 const Array<int64_t>& needed, int n_threads) const {
     const DenseView X = dense_view(queries), W = dense_view(prototypes_);
-    if (X.n_cols != W.n_cols || k < 1 || probes < 0) throw Error("the queries have other numbers than the prototypes, or k or probes is too small");
+    if (X.n_cols != W.n_cols || k < 1) throw Error("the queries have other numbers than the prototypes");
+    if (std::ssize(view(needed)) != X.n_rows) throw Error("what is needed is of another number of queries");
     const CentroidOptions options{k, min_score, allowed_view(allowed, W.n_rows)};
-    return to_numpy(without_gil([&] { return index_.topk(X, options, probes, n_threads); }));
+    return to_numpy(without_gil([&] {
+      return probes > 0 ? index_.topk_of_clusters(X, options, probes, view(needed), n_threads) : index_.topk(X, options, n_threads);
+    }));
   }
 
  private:

@@ -29,7 +29,7 @@ Buffer<float> dense_product(const DenseView& X, const DenseView& matrix, int n_t
   const int64_t n_out = matrix.n_cols;
   Buffer<float> out(X.n_rows * n_out);
   parallel_for((n_out + kWidth - 1) / kWidth, 8, n_threads, [&](int64_t begin, int64_t end, int) {
-    std::vector<Line> strip(matrix.n_rows), products(kRows);
+    std::vector<Line> strip(std::max<int64_t>(matrix.n_rows, 1)), products(kRows);
     for (int64_t first = begin * kWidth; first < std::min(end * kWidth, n_out); first += kWidth) {
       const int64_t width = std::min(kWidth, n_out - first);
       copy_strip(matrix, first, width, strip);

@@ -92,6 +92,7 @@ void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
   std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
   for (size_t label = 0; label < clusters.size(); ++label) labels_[next[clusters[label]]++] = static_cast<int32_t>(label);
+  for (int64_t cluster = 0; cluster < n_clusters; ++cluster) filled_.push_back(starts_[cluster] < starts_[cluster + 1]);
   centres_ = centroids(prototypes_, {starts_, labels_, {}, prototypes_.n_rows}, n_threads);
   const DenseView centres{centres_.data(), n_clusters, prototypes_.n_cols};
   nearest_ = std::make_unique<PrototypeIndex>(centres, std::span<const int32_t>{}, n_threads);
@@ -196,11 +197,22 @@ int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& op
   return std::reduce(scored.begin(), scored.end());
 }
 
-// Answers queries by the labels of the clusters that fit them best.
-int64_t PrototypeIndex::probe(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, Answers& out) const {
-  const int64_t n_needed = std::min(options.k, count_allowed(options.allowed, labels_));
-  const Answers clusters = nearest_->topk(queries, {probes, kNever, {}}, 0, n_threads);
-  std::vector<int64_t> scored(queries.n_rows);
+Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored) const {
+  const int64_t at_once = std::clamp(kBoundsAtOnce / std::max<int64_t>(prototypes_.n_rows, 1), kFewestQueries, kMostQueries);
+  Answers out(queries.n_rows, options.k);
+  int64_t n_scored = 0;
+  for (int64_t first = 0; first < queries.n_rows; first += at_once)
+    n_scored += scan({queries.row(first), std::min(at_once, queries.n_rows - first), queries.n_cols}, options, n_threads, out, first);
+  if (n_rescored != nullptr) *n_rescored += n_scored;
+  return out;
+}
+
+Answers PrototypeIndex::topk_of_clusters(const DenseView& queries, const CentroidOptions& options, int64_t probes,
+                                         std::span<const int64_t> needed, int n_threads) const {
+  if (probes >= std::count(filled_.begin(), filled_.end(), 1) || are_few(options.allowed)) return topk(queries, options, n_threads);
+  const int64_t n_allowed = count_allowed(options.allowed, labels_);
+  const Answers clusters = nearest_->topk(queries, {probes, kNever, filled_}, n_threads);
+  Answers out(queries.n_rows, options.k);
   parallel_for(queries.n_rows, 1, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(options.k);
     std::vector<int32_t> labels;
@@ -210,34 +222,20 @@ int64_t PrototypeIndex::probe(const DenseView& queries, const CentroidOptions& o
       const Query query = encoded(row);
       labels.clear();
       bounds.clear();
-      for (int64_t p = 0; p < probes && clusters.ids[i * probes + p] >= 0; ++p) {
-        const int64_t from = starts_[clusters.ids[i * probes + p]], to = starts_[clusters.ids[i * probes + p] + 1];
+      for (int64_t p = i * probes; p < (i + 1) * probes && clusters.ids[p] >= 0; ++p) {
+        const int64_t from = starts_[clusters.ids[p]], to = starts_[clusters.ids[p] + 1];
         labels.insert(labels.end(), labels_.begin() + from, labels_.begin() + to);
         bounds.resize(labels.size());
         bound(query, from, to, bounds.data() + bounds.size() - (to - from));
       }
-      if (count_allowed(options.allowed, labels) < n_needed) {
-        scored[i] = scan({row, 1, queries.n_cols}, options, 1, out, i);
+      if (count_allowed(options.allowed, labels) < std::min(needed[i], n_allowed)) {
+        scan({row, 1, queries.n_cols}, options, 1, out, i);
       } else {
-        scored[i] = choose(row, options, {labels, bounds}, best);
+        choose(row, options, {labels, bounds}, best);
         out.put(i, best);
       }
     }
   });
-  return std::reduce(scored.begin(), scored.end());
-}
-
-Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, int64_t* n_rescored) const {
-  Answers out(queries.n_rows, options.k);
-  int64_t n_scored = 0;
-  if (probes > 0 && probes + 1 < std::ssize(starts_) && !are_few(options.allowed)) {
-    n_scored = probe(queries, options, probes, n_threads, out);
-  } else {
-    const int64_t at_once = std::clamp(kBoundsAtOnce / std::max<int64_t>(prototypes_.n_rows, 1), kFewestQueries, kMostQueries);
-    for (int64_t first = 0; first < queries.n_rows; first += at_once)
-      n_scored += scan({queries.row(first), std::min(at_once, queries.n_rows - first), queries.n_cols}, options, n_threads, out, first);
-  }
-  if (n_rescored != nullptr) *n_rescored += n_scored;
   return out;
 }
 

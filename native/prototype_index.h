@@ -26,10 +26,14 @@ class PrototypeIndex {
   // Prototypes are the caller's and stay where they are. `clusters` has the cluster of each label, from 0 on, or nothing.
   PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads);
 
-  // What rank_by_centroids answers, to the last bit; with `probes` other than zero, the best labels of so many clusters.
-  // There are no fewer answers: where clusters have less than k labels that are allowed, all labels are looked at.
-  // Adds to `n_rescored`, if given, how many labels were scored by their prototypes.
-  Answers topk(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, int64_t* n_rescored = nullptr) const;
+  // What rank_by_centroids answers, to the last bit. Adds to `n_rescored`, if given, how many labels were scored by their
+  // prototypes.
+  Answers topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored = nullptr) const;
+
+  // The best labels of so many clusters. Where these have less labels that are allowed than a query has `needed`, all labels
+  // are looked at.
+  Answers topk_of_clusters(const DenseView& queries, const CentroidOptions& options, int64_t probes, std::span<const int64_t> needed,
+                           int n_threads) const;
 
  private:
   struct Query {
@@ -49,11 +53,11 @@ class PrototypeIndex {
   void bound(const Query& query, int64_t begin, int64_t end, float* bounds) const;
   int64_t choose(const float* query, const CentroidOptions& options, const Candidates& candidates, TopK<float>& best) const;
   int64_t scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const;
-  int64_t probe(const DenseView& queries, const CentroidOptions& options, int64_t probes, int n_threads, Answers& out) const;
 
   DenseView prototypes_;
   std::vector<int32_t> labels_;               // of each place: labels cluster by cluster, or as they are
   std::vector<int64_t> starts_;               // of each cluster: its first place; one more than clusters
+  std::vector<uint8_t> filled_;               // of each cluster: whether it has labels
   Buffer<float> centres_;                     // clusters × features
   std::unique_ptr<PrototypeIndex> nearest_;   // of the centres; none without clusters
   Buffer<int8_t> codes_;                      // places × features: c

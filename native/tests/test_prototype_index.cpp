@@ -51,10 +51,13 @@ void check_like_a_scan(const Rows& queries, const Rows& prototypes, const Centro
   const Answers wanted = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
   for (int n_threads : {1, 3}) {
     const PrototypeIndex index(prototypes.view(), {}, n_threads);
-    CHECK(same(index.topk(queries.view(), options, 0, n_threads), wanted));
+    CHECK(same(index.topk(queries.view(), options, n_threads), wanted));
     // All clusters are probed, or none is worth it.
     const PrototypeIndex clustered(prototypes.view(), by_turns(prototypes.n, 7), n_threads);
-    for (int64_t probes : {0, 7, 1000}) CHECK(same(clustered.topk(queries.view(), options, probes, n_threads), wanted));
+    CHECK(same(clustered.topk(queries.view(), options, n_threads), wanted));
+    const std::vector<int64_t> needed(queries.n, options.k);
+    for (int64_t probes : {int64_t{7}, std::numeric_limits<int64_t>::max()})
+      CHECK(same(clustered.topk_of_clusters(queries.view(), options, probes, needed, n_threads), wanted));
   }
 }
 
@@ -103,7 +106,7 @@ TEST(numbers_of_any_size_are_answered_as_by_a_scan) {
 TEST(few_prototypes_are_looked_at_beside_their_codes) {
   const Rows queries = unit_rows(20, 384, 8), prototypes = unit_rows(20000, 384, 9);
   int64_t n_rescored = 0;
-  PrototypeIndex(prototypes.view(), {}, 1).topk(queries.view(), {10, kNoLeast, {}}, 0, 1, &n_rescored);
+  PrototypeIndex(prototypes.view(), {}, 1).topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
   CHECK(n_rescored >= 20 * 10 && n_rescored < 20 * 60);
 }
 
@@ -112,7 +115,8 @@ TEST(probed_clusters_give_the_best_of_their_own_labels) {
   const auto clusters = by_turns(900, 30);
   for (int64_t probes : {1, 4, 29})
     for (int n_threads : {1, 3}) {
-      const Answers found = PrototypeIndex(prototypes.view(), clusters, n_threads).topk(queries.view(), {10, kNoLeast, {}}, probes, n_threads);
+      const PrototypeIndex index(prototypes.view(), clusters, n_threads);
+      const Answers found = index.topk_of_clusters(queries.view(), {10, kNoLeast, {}}, probes, std::vector<int64_t>(queries.n, 10), n_threads);
       for (int64_t i = 0; i < queries.n; ++i) {
         // The clusters by the cosine of their sum with the query, as plainly as can be.
         std::vector<double> sums(30 * 24);
@@ -142,16 +146,25 @@ TEST(probed_clusters_without_enough_answers_are_not_all_that_is_looked_at) {
   for (const auto& [k, allowed] : {std::pair{int64_t{6}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
                                    std::pair{int64_t{300}, some}}) {
     const CentroidOptions options{k, kNoLeast, allowed};
-    CHECK(same(index.topk(queries.view(), options, 1, 2), rank_by_centroids(queries.view(), prototypes.view(), options, 1)));
+    const Answers all = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
+    std::vector<int64_t> needed(queries.n, k);
+    CHECK(same(index.topk_of_clusters(queries.view(), options, 1, needed, 2), all));
+    needed[4] = 1;  // one query needs no more than its cluster has, and the others do not care
+    const Answers found = index.topk_of_clusters(queries.view(), options, 1, needed, 2);
+    for (int64_t i = 0; i < queries.n; ++i)
+      CHECK((std::memcmp(found.ids.data() + i * k, all.ids.data() + i * k, k * sizeof(int32_t)) == 0) == (i != 4));
   }
 }
 
 TEST(clusters_without_labels_are_passed_over) {
-  const Rows queries = unit_rows(5, 8, 15), prototypes = unit_rows(40, 8, 16);
-  std::vector<int32_t> clusters(40, 3);
-  for (int64_t label = 0; label < 20; ++label) clusters[label] = 9;
-  const Answers found = PrototypeIndex(prototypes.view(), clusters, 1).topk(queries.view(), {4, kNoLeast, {}}, 8, 1);
-  for (int32_t id : found.ids) CHECK(id >= 0);
+  const Rows queries = unit_rows(50, 8, 15), prototypes = unit_rows(400, 8, 16);
+  const auto clusters = by_turns(400, 20);
+  auto apart = clusters;
+  for (int32_t& cluster : apart) cluster = 7 + 3 * cluster;
+  const std::vector<int64_t> needed(queries.n, 4);
+  for (int64_t probes : {1, 5, 19, 20})
+    CHECK(same(PrototypeIndex(prototypes.view(), clusters, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1),
+               PrototypeIndex(prototypes.view(), apart, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1)));
 }
 
 TEST(products_of_codes_are_the_same_at_every_simd_level) {

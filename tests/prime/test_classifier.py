@@ -108,6 +108,27 @@ def test_answers_from_some_clusters_are_those_of_the_whole_where_labels_are_ther
     assert (loaded.predict_topk(texts[:3], k=24).ids >= 0).all()
 
 
+def test_filters_of_a_row_cost_no_answers_in_clusters_and_do_not_touch_other_rows(fitted, data):
+    texts, model = data[0], clone_of(fitted).set_params(probes=3)
+    plain = model.predict_topk(texts, k=2)
+    barred = [(0, int(label)) for label in fitted.predict_topk(texts[:1], k=20).ids[0]]
+    found = model.predict_topk(texts, k=2, filters=barred)
+    assert set(found.ids[0]) == set(fitted.predict_topk(texts[:1], k=22).ids[0, 20:])
+    assert same(lw.TopK(found.ids[1:], found.scores[1:]), lw.TopK(plain.ids[1:], plain.scores[1:]))
+
+
+def test_clusters_serve_the_scores_of_classifiers_too(data):
+    settings = {**WELL, "classifiers": {"enabled": True, "epochs": 2, "warm_up": 1}}
+    model = lw.PrimeClassifier(settings=settings, probes=2).fit(*data)
+    for scores in ("fused", "prototypes", "classifiers"):
+        some = model.set_params(probes=2).predict_topk(data[0], k=2, scores=scores)
+        exact = model.set_params(probes=None).predict_topk(data[0], k=2, scores=scores)
+        alike = some.ids == exact.ids
+        assert 0.5 < alike.mean() < 1
+        assert np.array_equal(some.scores[alike], exact.scores[alike])
+        assert same(model.set_params(probes=99).predict_topk(data[0], k=2, scores=scores), exact)
+
+
 def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_then(fitted, data, tmp_path):
     fitted.save(tmp_path / "m")
     model = lw.load(tmp_path / "m")
@@ -197,11 +218,12 @@ def test_bad_parameters_are_one_clear_sentence(data, fitted):
             getattr(lw.PrimeClassifier(), ask)(["a"])
     with pytest.raises(LabelwoodError, match="k must be"):
         fitted.predict_topk(["a"], k=0)
-    for probes in (0, -1, 2.5, "many"):
+    for probes in (0, -1, 2.5, True, "many"):
         with pytest.raises(ParameterError, match="probes is"):
             lw.PrimeClassifier(settings=QUICK, probes=probes).fit(*data)
         with pytest.raises(ParameterError, match="probes is"):
             clone_of(fitted).set_params(probes=probes).predict_topk(["a"])
+    assert (clone_of(fitted).set_params(probes=np.int64(2)).predict_topk(["a"], k=2).ids >= 0).all()
 
 
 @pytest.mark.parametrize("lives", [2, 5, 8])

@@ -89,7 +89,7 @@ def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
     assert found == sorted(found)
     assert found[0] < 0.6
     assert found[2] > 0.9
-    for probes in (None, n_clusters, 10**9):
+    for probes in (None, n_clusters, 2**63 - 1, 2**70):
         top = index.topk(queries, 10, probes=probes)
         assert np.array_equal(top.ids, exact.ids)
         assert np.array_equal(top.scores, exact.scores)
@@ -125,11 +125,16 @@ def test_labels_are_nearer_to_their_clusters_than_where_they_began():
 def test_limits_are_kept_among_clusters_and_cost_no_answers():
     labels, queries = crowded(3000), vectors(9, dim=48, seed=9)
     index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found())
-    odd = index.topk(queries, 20, Limits.of(3000, exclude=range(0, 3000, 2)), probes=2)
-    assert (odd.ids % 2 == 1).all()
+    for limits in (Limits.of(3000, exclude=range(0, 3000, 2)), Limits.of(3000, include=range(1, 3000, 2))):
+        odd = index.topk(queries, 20, limits, probes=2).ids
+        assert (odd >= 0).all()
+        assert (odd % 2 == 1).all()
     some = [5, 17, 1040]
     assert np.array_equal(np.sort(index.topk(queries, 3, Limits.of(3000, include=some), probes=1).ids), [some] * 9)
     assert (index.topk(queries, 3000, probes=1).ids >= 0).all()
+    least = index.topk(queries, 20, Limits.of(3000, min_score=0.2), probes=2)
+    assert (least.ids < 0).any()
+    assert (least.scores[least.ids >= 0] >= 0.2).all()
 
 
 @pytest.mark.parametrize(
@@ -138,3 +143,27 @@ def test_limits_are_kept_among_clusters_and_cost_no_answers():
 def test_clusters_that_do_not_fit_the_labels_are_refused(clusters, sentence):
     with pytest.raises(LabelwoodError, match=sentence):
         PrototypeIndex(vectors(3), clusters=np.array(clusters, np.int32))
+
+
+def test_a_device_looks_at_all_labels():
+    labels, queries = crowded(600), vectors(9, dim=48, seed=9)
+    index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found(), device="cpu")
+    assert np.array_equal(index.topk(queries, 5, probes=1).ids, PrototypeIndex(labels).topk(queries, 5).ids)
+
+
+@pytest.mark.parametrize("which", [[3], range(100), range(600)])
+def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which):
+    labels = crowded(600)
+    labels[list(which)] = np.nan
+    clusters = LabelGrouping(labels).found()
+    assert clusters.shape == (600,)
+    assert np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1))
+    found = PrototypeIndex(labels, clusters=clusters).topk(vectors(9, dim=48), 5, probes=4).ids
+    assert not np.isin(found, list(which)).any()
+
+
+def test_labels_that_are_all_the_same_are_few_clusters_and_none_is_empty():
+    labels = vectors(20, dim=48).repeat(50, axis=0)
+    clusters = LabelGrouping(labels).found()
+    assert np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1))
+    assert clusters.max() < 40

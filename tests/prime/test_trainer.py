@@ -165,6 +165,26 @@ def test_collections_pass_over_what_compiling_has_left_until_training_ends(monke
     assert set(plain.passed_over) == {0}
 
 
+def test_collections_pass_over_what_was_there_with_one_batch_an_epoch_too(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    trainer = make(changed(training={"compile": True}, batches={"size": 1000}), Watched)
+    trainer.train()
+    assert trainer.n_batches == 1
+    assert trainer.passed_over[0] == 0
+    assert min(trainer.passed_over[1:]) > 10_000
+
+
+def test_what_the_program_has_passed_over_stays_so(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        make(changed(training={"compile": True})).train()
+        assert gc.get_freeze_count() == pytest.approx(before, rel=0.01)  # some of them are no longer needed
+    finally:
+        gc.unfreeze()
+
+
 def test_collections_pass_over_nothing_after_a_kill(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     Mortal.lives = 3

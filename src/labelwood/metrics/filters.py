@@ -43,8 +43,19 @@ def extra_candidates(pairs: Any, n_rows: int) -> int:
         >>> extra_candidates([(0, 4), (0, 5), (1, 4)], n_rows=2)
         2
     """
-    rows = _keys(pairs, n_rows) >> 32
-    return int(np.bincount(rows).max(initial=0))
+    return int(filtered_of_rows(pairs, n_rows).max(initial=0))
+
+
+def filtered_of_rows(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    """How many labels a filter, or None, takes from each row.
+
+    Example:
+        >>> filtered_of_rows([(0, 4), (0, 5), (0, 4)], n_rows=2)
+        array([2, 0])
+    """
+    if pairs is None:
+        return np.zeros(n_rows, np.int64)
+    return np.bincount(_keys(pairs, n_rows) >> 32, minlength=n_rows)
 
 
 def answered_and_filtered(answer: Callable[[int], TopK], k: int, filters: Any, n_rows: int) -> TopK:

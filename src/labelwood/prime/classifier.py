@@ -15,7 +15,7 @@ from labelwood.base import Limits, Ranker, Threads, TopK, padded
 from labelwood.errors import ParameterError
 from labelwood.inputs import Floats, check_k, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
-from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.index import PrototypeIndex, check_probes
 from labelwood.prime.inputs import Known, as_known, as_texts
 from labelwood.prime.settings import PrimeSettings, as_settings, check_deep
 from labelwood.progress import shown
@@ -44,8 +44,9 @@ class PrimeClassifier(Ranker):
         backend: What embeds queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors in less
             time) or "onnx-int8" (about the same in much less). It is not saved.
         probes: For answers on a CPU from so many clusters of labels alone, those that lie nearest to a query: not
-            always the very best ones, but in a fraction of the time where labels are many. None looks at all labels.
-            Clusters are found by `fit`, or else before the first answer, and are saved; `probes` is not.
+            always the very best ones, but in a fraction of the time where labels are many. None looks at all labels,
+            as is done where clusters have fewer than k of them. Clusters are found by `fit`, or else before the first
+            answer, and are saved; `probes` is not.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
@@ -78,7 +79,7 @@ class PrimeClassifier(Ranker):
     network_: DualEncoder
     settings_: PrimeSettings
     free_vectors_: Floats  # the bank; empty without one
-    centres_: Floats  # of the clusters of labels that share a free vector
+    centres_: Floats  # of the clusters of labels that share a free vector; not of `clusters_`
     clusters_: NDArray[np.int32] | None
     _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
     _index: PrototypeIndex | None
@@ -259,16 +260,18 @@ class PrimeClassifier(Ranker):
         than `min_score`, nor pairs (row, label) in `filters`. Where there are classifiers, `scores` are the mean of the
         cosines with both, or one of them.
         """
-        from labelwood.metrics.filters import answered_and_filtered
+        from labelwood.metrics.filters import answered_and_filtered, filtered_of_rows
 
         self.check_fitted()
-        k = check_k(k)
+        k, probes = check_k(k), check_probes(self.probes)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         queries = self.embed(texts)
         index = self._index_of(scores)
 
+        needed = k + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
+
         def answers(n: int) -> TopK:
-            return padded(index.topk(queries, n, limits, probes=self.probes), n)
+            return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)
 
         return answered_and_filtered(answers, k, filters, len(queries))
 
@@ -276,13 +279,14 @@ class PrimeClassifier(Ranker):
         device = self._query_encoder().device
         if self.probes is not None and self.clusters_ is None and device is None:
             self._find_clusters()
-        if self._index is None or self._indexed != scores:
+        index = self._index
+        if index is None or self._indexed != scores:
             from labelwood.prime.extreme import classifier_scores
 
             vectors = classifier_scores(self.prototypes_, self.classifiers_, scores)
-            self._index = PrototypeIndex(vectors, clusters=self.clusters_, device=device, n_threads=self.n_threads)
-            self._indexed = scores
-        return self._index
+            index = PrototypeIndex(vectors, clusters=self.clusters_, device=device, n_threads=self.n_threads)
+            self._index, self._indexed = index, scores
+        return index
 
     def _find_clusters(self) -> None:
         with self._computing(self.settings_) as device:
@@ -380,7 +384,7 @@ class PrimeClassifier(Ranker):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
-        from labelwood.prime.saving import network_from, settings_of, tables_from
+        from labelwood.prime.saving import clusters_from, network_from, settings_of, tables_from
 
         settings = settings_of(state)
         check_deep(settings)
@@ -389,8 +393,9 @@ class PrimeClassifier(Ranker):
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         history = state.fitted.get("history")
         model.history_ = history if isinstance(history, list) else []
-        model.classifiers_ = model.clusters_ = None  # unless they are there
+        model.classifiers_ = None  # unless they are there
         for name, table in tables_from(state, model.network_.encoder.dim).items():
             setattr(model, f"{name}_", table)
+        model.clusters_ = clusters_from(state)
         model._index = None
         return model

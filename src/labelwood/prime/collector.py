@@ -13,7 +13,7 @@ def undisturbed() -> Iterator[Callable[[], None]]:
 
     A full collection looks at every object of the process. Compiling an encoder leaves hundreds of thousands, as many
     of them garbage, and to look at them takes longer than many steps, while a GPU has nothing to do. In the end
-    collections look at everything again.
+    collections look at everything again. Where the program has had objects passed over before, that is left to it.
 
     Example:
         >>> with undisturbed() as settle:
@@ -24,11 +24,15 @@ def undisturbed() -> Iterator[Callable[[], None]]:
         0
     """
 
+    is_ours = gc.get_freeze_count() == 0
+
     def settle() -> None:
         gc.collect()
-        gc.freeze()
+        if is_ours:
+            gc.freeze()
 
     try:
         yield settle
     finally:
-        gc.unfreeze()
+        if is_ours:
+            gc.unfreeze()

@@ -16,7 +16,7 @@ _CHUNK = 1 << 26  # similarities in GPU memory at a time
 
 
 class PrototypeIndex:
-    """Prototypes to search: on a CPU by native code, with a device given by torch there.
+    """Prototypes to search: on a CPU by native code, with a device given by torch there, which looks at all labels.
 
     On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
     on the error of bytes makes sure that nothing is missed. With the number of each label's cluster, `clusters`, the
@@ -27,6 +27,9 @@ class PrototypeIndex:
         >>> index.topk(np.float32([[0, 1]]), k=2).ids
         array([[1, 2]], dtype=int32)
         >>> index.topk(np.float32([[0, 1]]), k=1, limits=Limits.of(3, exclude=[1])).ids
+        array([[2]], dtype=int32)
+        >>> index = PrototypeIndex(index.prototypes, clusters=np.int32([0, 1, 0]))
+        >>> index.topk(np.float32([[0.8, 0.6]]), k=1, probes=1).ids  # the nearest of the nearest cluster
         array([[2]], dtype=int32)
     """
 
@@ -52,13 +55,21 @@ class PrototypeIndex:
 
             self._there = torch.tensor(self.prototypes, device=device)
 
-    def topk(self, queries: Floats, k: int, limits: Limits = NO_LIMITS, *, probes: int | None = None) -> TopK:
+    def topk(
+        self,
+        queries: Floats,
+        k: int,
+        limits: Limits = NO_LIMITS,
+        *,
+        probes: int | None = None,
+        needed: NDArray[np.int64] | None = None,
+    ) -> TopK:
         """The `k` best labels of each query within the limits, best first; fewer where there are no more.
 
-        With `probes`, those of so many clusters, whose centres fit best. A GPU looks at all labels anyway.
+        With `probes`, those of so many clusters, whose centres fit best. Where these have fewer labels that are allowed
+        than a query has `needed`, by default `k`, all labels are looked at.
         """
-        if probes is not None and not (isinstance(probes, int) and probes >= 1):
-            raise ParameterError(f"probes is {probes!r} but should be None or a whole number from 1 on")
+        probes = check_probes(probes)
         k = min(check_k(k), len(self.prototypes))
         rows = np.ascontiguousarray(queries, np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.prototypes.shape[1]:
@@ -68,8 +79,10 @@ class PrototypeIndex:
             )
         if self._there is not None:
             return self._topk_there(rows, k, limits)
-        how = (k, limits.allowed, limits.min_score, probes or 0, thread_count(self.n_threads))
-        return TopK(*self._here.topk(rows, *how))
+        needed = np.full(len(rows), k) if needed is None else needed
+        how = (k, limits.allowed, limits.min_score)
+        n_probes = min(probes or 0, len(self.prototypes))
+        return TopK(*self._here.topk(rows, *how, n_probes, needed, thread_count(self.n_threads)))
 
     def _topk_there(self, rows: Floats, k: int, limits: Limits) -> TopK:
         import torch
@@ -89,3 +102,17 @@ class PrototypeIndex:
             found = columns.gather(1, best).masked_fill(~torch.isfinite(values), -1)
             ids[at : at + step], scores[at : at + step] = found.cpu().numpy(), values.cpu().numpy()
         return TopK(ids, scores)
+
+
+def check_probes(probes: Any) -> int | None:
+    """Probes that can be used, or an error.
+
+    Example:
+        >>> check_probes(np.int64(32))
+        32
+    """
+    if probes is None:
+        return None
+    if isinstance(probes, bool) or not isinstance(probes, (int, np.integer)) or probes < 1:
+        raise ParameterError(f"probes is {probes!r} but should be None or a whole number from 1 on")
+    return int(probes)

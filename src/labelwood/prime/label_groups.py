@@ -13,7 +13,7 @@ from labelwood.labels.representations import label_vectors
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.prototypes import label_clusters
 
-_PER_ROOT = 4  # clusters, times the root of the number of labels
+_PER_ROOT = 4  # clusters, times the root of the number of labels, and from there down to a power of two
 _ROUNDS = 5
 
 
@@ -37,15 +37,14 @@ class LabelGrouping:
         n_threads: int | None = None,
     ) -> None:
         self.prototypes = np.ascontiguousarray(prototypes, np.float32)
-        # Of so many, finding the nearest and looking into them cost about the same.
-        self.n_clusters = n_clusters or max(1, round(_PER_ROOT * math.sqrt(len(prototypes))))
+        self.n_clusters = n_clusters or round(_PER_ROOT * math.sqrt(len(prototypes)))
         self.seed = seed
         self.device = device
         self.n_threads = n_threads
         self.done, self.total = 0, 1 + _ROUNDS
 
     def found(self) -> NDArray[np.int32]:
-        """The cluster of each label."""
+        """The cluster of each label; none is empty."""
         import torch
 
         vectors = torch.tensor(self.prototypes, device=self.device or "cpu")
@@ -54,9 +53,10 @@ class LabelGrouping:
         self.done += 1
         for _ in range(_ROUNDS):
             index = PrototypeIndex(self._centres(owners), device=self.device, n_threads=self.n_threads)
-            owners = index.topk(self.prototypes, 1).ids[:, 0]
+            nearest = index.topk(self.prototypes, 1).ids[:, 0]
+            owners = np.where(nearest < 0, owners, nearest)  # one that is no number is near nothing
             self.done += 1
-        return owners
+        return np.unique(owners, return_inverse=True)[1].astype(np.int32)
 
     def _centres(self, owners: NDArray[np.int32]) -> Floats:
         """The unit-length sums of the prototypes of each cluster; zeros where one has lost all its labels."""

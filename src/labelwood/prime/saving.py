@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError, ModelError
+from labelwood.inputs import Floats
 from labelwood.prime.settings import PrimeSettings, as_settings
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
     return network
 
 
-def tables_from(state: State, dim: int) -> dict[str, Any]:
-    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers and clusters.
+def tables_from(state: State, dim: int) -> dict[str, Floats]:
+    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers.
 
     Example:
         >>> from labelwood.store import State
@@ -67,7 +69,7 @@ def tables_from(state: State, dim: int) -> dict[str, Any]:
         >>> sorted(tables_from(State("prime", {}, {"n_labels": 2, "labels_per_row": 1}, arrays=arrays), dim=2))
         ['centres', 'free_vectors', 'prototypes']
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Floats] = {}
     for name in ("prototypes", "free_vectors", "centres", *({"classifiers"} & state.arrays.keys())):
         found[name] = state.array(name, np.float32, 2)
         if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
@@ -79,12 +81,23 @@ def tables_from(state: State, dim: int) -> dict[str, Any]:
         raise ModelError(
             "the model's prototypes, classifiers or free vectors differ in number from its labels: save it again"
         )
-    if "clusters" in state.arrays:
-        found["clusters"] = clusters = state.array("clusters", np.int32, 1)
-        n_labels = state.count("n_labels")
-        if len(clusters) != n_labels or (state.verify and not ((clusters >= 0) & (clusters < n_labels)).all()):
-            raise ModelError("the model's clusters are not one for each label: save it again")
     return found
+
+
+def clusters_from(state: State) -> NDArray[np.int32] | None:
+    """The cluster of each label, if they were found.
+
+    Example:
+        >>> from labelwood.store import State
+        >>> clusters_from(State("prime", {}, {"n_labels": 2}, arrays={"clusters": np.int32([1, 0])}))
+        array([1, 0], dtype=int32)
+    """
+    if "clusters" not in state.arrays:
+        return None
+    clusters, n_labels = state.array("clusters", np.int32, 1), state.count("n_labels")
+    if len(clusters) != n_labels or (state.verify and not ((clusters >= 0) & (clusters < n_labels)).all()):
+        raise ModelError("the model's clusters are not one for each label: save it again")
+    return clusters
 
 
 def _fitting(settings: Any, state: State, dim: int) -> Any:

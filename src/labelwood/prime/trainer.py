@@ -194,9 +194,9 @@ class Trainer:
             return self.sampler.batch(order[step * size : (step + 1) * size], epoch=course.epoch, step=step)
 
         for batch in ahead(made, range(first, self.n_batches)):
-            if len(losses) == 1 and self.settings.training.compile:  # which the first step has done
-                settle()
             losses.append(self._learn(batch))
+            if len(losses) == 1 and self.settings.training.compile:  # which it has done now
+                settle()
             course.position += 1
             self.done = course.epoch * self.n_batches + course.position
             if course.position % self.settings.training.accumulate == 0 or course.position == self.n_batches:
