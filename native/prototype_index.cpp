@@ -16,6 +16,7 @@ constexpr int64_t kLabelsAtOnce = 64;         // whose codes stay in the nearest
 constexpr int64_t kLabelsOfChunk = 4096;
 constexpr int64_t kBoundsAtOnce = 1 << 22;    // of several queries, in memory
 constexpr int64_t kMostQueries = 512, kFewestQueries = 8;
+constexpr int64_t kQueriesOfChunk = 8;        // that are answered from clusters
 constexpr float kLargestProduct = 1e37f;      // beyond, sums in single precision might overflow
 constexpr float kLeastProduct = 1e-37f;       // what products that are too small for single precision add up to at most
 constexpr float kUp = 1 + 0x1p-20f;           // more than a few roundings take away
@@ -67,35 +68,43 @@ int64_t count_allowed(std::span<const uint8_t> allowed, std::span<const int32_t>
 }  // namespace
 
 PrototypeIndex::PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads)
-    : prototypes_(prototypes),
-      labels_(prototypes.n_rows),
-      codes_(prototypes.n_rows * prototypes.n_cols),
-      scales_(prototypes.n_rows),
-      lengths_(prototypes.n_rows),
-      missed_(prototypes.n_rows) {
+    : prototypes_(prototypes), labels_(prototypes.n_rows) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max() / std::numeric_limits<int8_t>::max();
   levels_ = static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(prototypes.n_cols, 1)));
   std::iota(labels_.begin(), labels_.end(), 0);
   if (!clusters.empty()) group(clusters, n_threads);
+  const int64_t n_places = std::ssize(labels_);
+  codes_ = Buffer<int8_t>(n_places * prototypes.n_cols);
+  scales_ = Buffer<float>(n_places), lengths_ = Buffer<float>(n_places), missed_ = Buffer<float>(n_places);
   prefer_huge_pages(codes_.data(), codes_.size());
-  parallel_for(prototypes.n_rows, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+  parallel_for(n_places, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     for (int64_t place = begin; place < end; ++place) encode(place);
   });
   for (float length : lengths_) longest_ = std::isfinite(length) ? std::max(longest_, length) : kAlways;
 }
 
-// Puts labels cluster by cluster and finds the centres.
+// By the first cluster of each label, or by the second.
+PrototypeIndex::Grouped PrototypeIndex::grouped(std::span<const int32_t> clusters, int which, int64_t n_clusters) {
+  Grouped out{std::vector<int64_t>(n_clusters + 1), std::vector<int32_t>(clusters.size() / 2)};
+  for (size_t i = which; i < clusters.size(); i += 2) ++out.starts[clusters[i] + 1];
+  std::partial_sum(out.starts.begin(), out.starts.end(), out.starts.begin());
+  std::vector<int64_t> next(out.starts.begin(), out.starts.end() - 1);
+  for (size_t i = which; i < clusters.size(); i += 2) out.labels[next[clusters[i]]++] = static_cast<int32_t>(i / 2);
+  return out;
+}
+
+// Puts labels cluster by cluster, twice, and finds the centres.
 void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
   const int64_t n_clusters = 1 + *std::max_element(clusters.begin(), clusters.end());
-  starts_.assign(n_clusters + 1, 0);
-  for (int32_t cluster : clusters) ++starts_[cluster + 1];
-  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-  std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
-  for (size_t label = 0; label < clusters.size(); ++label) labels_[next[clusters[label]]++] = static_cast<int32_t>(label);
-  for (int64_t cluster = 0; cluster < n_clusters; ++cluster) filled_.push_back(starts_[cluster] < starts_[cluster + 1]);
-  centres_ = centroids(prototypes_, {starts_, labels_, {}, prototypes_.n_rows}, n_threads);
+  Grouped own = grouped(clusters, 0, n_clusters), second = grouped(clusters, 1, n_clusters);
+  centres_ = centroids(prototypes_, {own.starts, own.labels, {}, prototypes_.n_rows}, n_threads);
   const DenseView centres{centres_.data(), n_clusters, prototypes_.n_cols};
   nearest_ = std::make_unique<PrototypeIndex>(centres, std::span<const int32_t>{}, n_threads);
+  for (int64_t cluster = 0; cluster < n_clusters; ++cluster) filled_.push_back(own.starts[cluster] < own.starts[cluster + 1]);
+  for (int32_t label : second.labels) own_.push_back(clusters[2 * static_cast<int64_t>(label)]);
+  labels_ = std::move(own.labels), starts_ = std::move(own.starts), seconds_ = std::move(second.starts);
+  labels_.insert(labels_.end(), second.labels.begin(), second.labels.end());
+  for (int64_t& start : seconds_) start += prototypes_.n_rows;
 }
 
 void PrototypeIndex::encode(int64_t place) {
@@ -178,6 +187,7 @@ int64_t PrototypeIndex::choose(const float* query, const CentroidOptions& option
 // Answers queries by all labels, from the row `first` of `out` on.
 int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const {
   const int64_t n_labels = prototypes_.n_rows, n = queries.n_rows;
+  const size_t width = n_labels;  // the first places have each label once
   Buffer<float> bounds(n * n_labels);
   std::vector<Query> some(n);
   if (!are_few(options.allowed))
@@ -190,7 +200,7 @@ int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& op
   parallel_for(n, 1, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(options.k);
     for (int64_t i = begin; i < end; ++i) {
-      scored[i] = choose(queries.row(i), options, {labels_, {bounds.data() + i * n_labels, static_cast<size_t>(n_labels)}}, best);
+      scored[i] = choose(queries.row(i), options, {{labels_.data(), width}, {bounds.data() + i * n_labels, width}}, best);
       out.put(first + i, best);
     }
   });
@@ -207,27 +217,48 @@ Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& op
   return out;
 }
 
+// The labels of some clusters, each once, and bounds of their products. `looked_into` is all zero, before and after.
+void PrototypeIndex::gather(const Query& query, std::span<const int32_t> clusters, std::span<uint8_t> looked_into,
+                            std::vector<int32_t>& labels, std::vector<float>& bounds) const {
+  labels.clear();
+  bounds.clear();
+  const auto add = [&](int64_t begin, int64_t end) {
+    labels.insert(labels.end(), labels_.begin() + begin, labels_.begin() + end);
+    bounds.resize(labels.size());
+    bound(query, begin, end, bounds.data() + bounds.size() - (end - begin));
+  };
+  for (int32_t cluster : clusters) looked_into[cluster] = 1;
+  for (int32_t cluster : clusters) {
+    add(starts_[cluster], starts_[cluster + 1]);
+    size_t kept = labels.size();
+    add(seconds_[cluster], seconds_[cluster + 1]);
+    const int32_t* own = own_.data() + seconds_[cluster] - prototypes_.n_rows;
+    for (size_t i = kept; i < labels.size(); ++i, ++own) {
+      labels[kept] = labels[i];
+      bounds[kept] = bounds[i];
+      kept += !looked_into[*own];
+    }
+    labels.resize(kept);
+    bounds.resize(kept);
+  }
+  for (int32_t cluster : clusters) looked_into[cluster] = 0;
+}
+
 Answers PrototypeIndex::topk_of_clusters(const DenseView& queries, const CentroidOptions& options, int64_t probes,
                                          std::span<const int64_t> needed, int n_threads) const {
   if (probes >= std::count(filled_.begin(), filled_.end(), 1) || are_few(options.allowed)) return topk(queries, options, n_threads);
-  const int64_t n_allowed = count_allowed(options.allowed, labels_);
+  const int64_t n_allowed = count_allowed(options.allowed, {labels_.data(), static_cast<size_t>(prototypes_.n_rows)});
   const Answers clusters = nearest_->topk(queries, {probes, kNever, filled_}, n_threads);
   Answers out(queries.n_rows, options.k);
-  parallel_for(queries.n_rows, 1, n_threads, [&](int64_t begin, int64_t end, int) {
+  parallel_for(queries.n_rows, kQueriesOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(options.k);
+    std::vector<uint8_t> looked_into(filled_.size());
     std::vector<int32_t> labels;
     std::vector<float> bounds;
     for (int64_t i = begin; i < end; ++i) {
       const float* row = queries.row(i);
-      const Query query = encoded(row);
-      labels.clear();
-      bounds.clear();
-      for (int64_t p = i * probes; p < (i + 1) * probes && clusters.ids[p] >= 0; ++p) {
-        const int64_t from = starts_[clusters.ids[p]], to = starts_[clusters.ids[p] + 1];
-        labels.insert(labels.end(), labels_.begin() + from, labels_.begin() + to);
-        bounds.resize(labels.size());
-        bound(query, from, to, bounds.data() + bounds.size() - (to - from));
-      }
+      const int32_t* ids = clusters.ids.data() + i * probes;
+      gather(encoded(row), {ids, std::find(ids, ids + probes, -1)}, looked_into, labels, bounds);
       if (count_allowed(options.allowed, labels) < std::min(needed[i], n_allowed)) {
         scan({row, 1, queries.n_cols}, options, 1, out, i);
       } else {

@@ -7,8 +7,9 @@
 // (the triangle and Cauchy's inequality), to which comes what rounding adds. Only labels whose products can still be among
 // the k best by this bound are scored by the prototypes themselves.
 //
-// Labels may be in clusters. Then a query can be answered from the clusters alone whose centres, the unit-length sums of
-// their prototypes, fit it best: no longer exactly, but without a look at most labels.
+// Labels may be in clusters, each in one of its own and in a second one. Then a query can be answered from the clusters alone
+// whose centres, the unit-length sums of their own labels' prototypes, fit it best: no longer exactly, but without a look at
+// most labels.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,7 +24,8 @@ namespace labelwood {
 
 class PrototypeIndex {
  public:
-  // Prototypes are the caller's and stay where they are. `clusters` has the cluster of each label, from 0 on, or nothing.
+  // Prototypes are the caller's and stay where they are. `clusters` has two for each label, its own first, from 0 on; or
+  // nothing. A label's second may be its own again, which is as if it had none.
   PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads);
 
   // What rank_by_centroids answers, to the last bit. Adds to `n_rescored`, if given, how many labels were scored by their
@@ -47,7 +49,16 @@ class PrototypeIndex {
     std::span<float> bounds;
   };
 
+  // Labels by cluster: those of cluster c are at places from starts[c] to before starts[c + 1].
+  struct Grouped {
+    std::vector<int64_t> starts;
+    std::vector<int32_t> labels;
+  };
+
+  static Grouped grouped(std::span<const int32_t> clusters, int which, int64_t n_clusters);
   void group(std::span<const int32_t> clusters, int n_threads);
+  void gather(const Query& query, std::span<const int32_t> clusters, std::span<uint8_t> looked_into, std::vector<int32_t>& labels,
+              std::vector<float>& bounds) const;
   void encode(int64_t place);
   Query encoded(const float* query) const;
   void bound(const Query& query, int64_t begin, int64_t end, float* bounds) const;
@@ -55,9 +66,10 @@ class PrototypeIndex {
   int64_t scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const;
 
   DenseView prototypes_;
-  std::vector<int32_t> labels_;               // of each place: labels cluster by cluster, or as they are
-  std::vector<int64_t> starts_;               // of each cluster: its first place; one more than clusters
-  std::vector<uint8_t> filled_;               // of each cluster: whether it has labels
+  std::vector<int32_t> labels_;               // of each place: all labels by their own clusters, or as they are; then again by the second
+  std::vector<int32_t> own_;                  // of each of the latter places: the label's own cluster
+  std::vector<int64_t> starts_, seconds_;     // of each cluster: the first place of its own labels, and of the others; one more than clusters
+  std::vector<uint8_t> filled_;               // of each cluster: whether it has labels of its own
   Buffer<float> centres_;                     // clusters × features
   std::unique_ptr<PrototypeIndex> nearest_;   // of the centres; none without clusters
   Buffer<int8_t> codes_;                      // places × features: c

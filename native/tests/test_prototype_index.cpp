@@ -40,10 +40,12 @@ bool same(const Answers& a, const Answers& b) {
          std::memcmp(a.scores.data(), b.scores.data(), a.scores.size() * sizeof(float)) == 0;
 }
 
-// Clusters that have nothing to do with where prototypes are.
+// Clusters that have nothing to do with where prototypes are, two for each label.
 std::vector<int32_t> by_turns(int64_t n_labels, int64_t n_clusters) {
-  std::vector<int32_t> out(n_labels);
-  for (int64_t label = 0; label < n_labels; ++label) out[label] = static_cast<int32_t>(label % std::min(n_labels, n_clusters));
+  n_clusters = std::min(n_labels, n_clusters);
+  std::vector<int32_t> out;
+  for (int64_t label = 0; label < n_labels; ++label)
+    for (int64_t cluster : {label, label * label + 3}) out.push_back(static_cast<int32_t>(cluster % n_clusters));
   return out;
 }
 
@@ -121,7 +123,7 @@ TEST(probed_clusters_give_the_best_of_their_own_labels) {
         // The clusters by the cosine of their sum with the query, as plainly as can be.
         std::vector<double> sums(30 * 24);
         for (int64_t label = 0; label < 900; ++label)
-          for (int64_t j = 0; j < 24; ++j) sums[clusters[label] * 24 + j] += prototypes.view().row(label)[j];
+          for (int64_t j = 0; j < 24; ++j) sums[clusters[2 * label] * 24 + j] += prototypes.view().row(label)[j];
         std::vector<std::pair<double, int32_t>> order(30);
         for (int32_t c = 0; c < 30; ++c) {
           double product = 0, squares = 0;
@@ -131,7 +133,7 @@ TEST(probed_clusters_give_the_best_of_their_own_labels) {
         std::sort(order.begin(), order.end());
         std::vector<uint8_t> allowed(900, 0);
         for (int64_t label = 0; label < 900; ++label)
-          for (int64_t p = 0; p < probes; ++p) allowed[label] |= clusters[label] == order[p].second;
+          for (int64_t p = 0; p < probes; ++p) allowed[label] |= clusters[2 * label] == order[p].second || clusters[2 * label + 1] == order[p].second;
         const Answers wanted = rank_by_centroids({queries.view().row(i), 1, 24}, prototypes.view(), {10, kNoLeast, allowed}, 1);
         for (int64_t j = 0; j < 10; ++j) CHECK(found.ids[i * 10 + j] == wanted.ids[j] && found.scores[i * 10 + j] == wanted.scores[j]);
       }
@@ -142,8 +144,8 @@ TEST(probed_clusters_without_enough_answers_are_not_all_that_is_looked_at) {
   const Rows queries = unit_rows(9, 24, 13), prototypes = unit_rows(300, 24, 14);
   const PrototypeIndex index(prototypes.view(), by_turns(300, 60), 2);
   std::vector<uint8_t> some(300, 1);
-  for (int64_t label = 0; label < 300; ++label) some[label] = label % 60 > 20;  // whole clusters are barred
-  for (const auto& [k, allowed] : {std::pair{int64_t{6}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
+  for (int64_t label = 0; label < 300; ++label) some[label] = label % 60 > 20;  // all own labels of some clusters are barred
+  for (const auto& [k, allowed] : {std::pair{int64_t{60}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
                                    std::pair{int64_t{300}, some}}) {
     const CentroidOptions options{k, kNoLeast, allowed};
     const Answers all = rank_by_centroids(queries.view(), prototypes.view(), options, 1);

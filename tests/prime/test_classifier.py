@@ -135,7 +135,7 @@ def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_th
     model.predict_topk(data[0][:2], k=3)
     assert model.clusters_ is None
     model.set_params(probes=2).predict_topk(data[0][:2], k=3)
-    assert model.clusters_.shape == (24,)
+    assert model.clusters_.shape == (24, 2)
     model.save(tmp_path / "m2")
     assert np.array_equal(lw.load(tmp_path / "m2").clusters_, model.clusters_)
 
@@ -146,7 +146,7 @@ def test_a_new_label_is_found_in_the_cluster_of_its_like(data):
     before = model.clusters_.copy()
     (new,) = model.add_labels([label_texts[5]])
     nearest = int(np.argmax(model.prototypes_[:new] @ model.prototypes_[new]))
-    assert model.clusters_[new] == model.clusters_[nearest]
+    assert np.array_equal(model.clusters_[new], model.clusters_[nearest])
     assert np.array_equal(model.clusters_[:new], before)
     rows = [texts[row] for row in np.flatnonzero(np.asarray(Y.todense())[:, nearest])]
     assert (model.predict_topk(rows, k=24).ids == new).any()
@@ -303,9 +303,13 @@ def hostile_changes(state):
     yield "finite", replace(state, arrays={**arrays, "prototypes": np.full_like(arrays["prototypes"], np.nan)})
     yield "narrow", replace(state, arrays={**arrays, "prototypes": np.ascontiguousarray(arrays["prototypes"][:, :8])})
     yield "centres", replace(state, arrays={**arrays, "centres": arrays["centres"][:-1]})
-    for name, clusters in (("few", np.zeros(3)), ("below", np.full(24, -1)), ("beyond", np.full(24, 24))):
+    for name, clusters in (
+        ("few", np.zeros((3, 2))),
+        ("below", np.full((24, 2), -1)),
+        ("beyond", np.full((24, 2), 24)),
+    ):
         yield f"clusters-{name}", replace(state, arrays={**arrays, "clusters": clusters.astype(np.int32)})
-    yield "clusters-floats", replace(state, arrays={**arrays, "clusters": np.zeros(24, np.float32)})
+    yield "clusters-floats", replace(state, arrays={**arrays, "clusters": np.zeros((24, 2), np.float32)})
     yield "encoder", replace(state, parts={"mixer": mixer})
     yield "mixer", replace(state, parts={"encoder": state.parts["encoder"]})
     yield "shape", replace(state, parts={**state.parts, "mixer": replace(mixer, arrays={**mixer.arrays, **other})})

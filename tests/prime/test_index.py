@@ -79,15 +79,14 @@ def recall(found, exact):
 
 
 def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
-    labels = crowded(6000)
-    queries = labels[::97] + 0.3 * vectors(len(labels[::97]), dim=48, seed=7)
+    labels, queries = crowded(6000), vectors(60, dim=48, seed=7)
     clusters = LabelGrouping(labels).found()
     index, exact = PrototypeIndex(labels, clusters=clusters), PrototypeIndex(labels).topk(queries, 10)
-    n_clusters = len(np.unique(clusters))
+    n_clusters = clusters.max() + 1
     assert n_clusters > 200
-    found = [recall(index.topk(queries, 10, probes=probes), exact) for probes in (1, 4, 16, 64)]
+    found = [recall(index.topk(queries, 10, probes=probes), exact) for probes in (1, 4, 16)]
     assert found == sorted(found)
-    assert found[0] < 0.6
+    assert found[0] < 0.8
     assert found[2] > 0.9
     for probes in (None, n_clusters, 2**63 - 1, 2**70):
         top = index.topk(queries, 10, probes=probes)
@@ -111,7 +110,7 @@ def test_labels_are_nearer_to_their_clusters_than_where_they_began():
     labels = crowded(3000)
     began = label_clusters(torch.from_numpy(labels), 64, seed=0)
     grouping = LabelGrouping(labels, n_clusters=64)
-    found = grouping.found()
+    found = grouping.found()[:, 0]
     assert grouping.done == grouping.total
 
     def nearness(owners):
@@ -132,13 +131,14 @@ def test_limits_are_kept_among_clusters_and_cost_no_answers():
     some = [5, 17, 1040]
     assert np.array_equal(np.sort(index.topk(queries, 3, Limits.of(3000, include=some), probes=1).ids), [some] * 9)
     assert (index.topk(queries, 3000, probes=1).ids >= 0).all()
-    least = index.topk(queries, 20, Limits.of(3000, min_score=0.2), probes=2)
-    assert (least.ids < 0).any()
-    assert (least.scores[least.ids >= 0] >= 0.2).all()
+    least = index.topk(queries, 20, Limits.of(3000, min_score=0.3), probes=2)
+    assert 0 < (least.ids < 0).mean() < 1
+    assert (least.scores[least.ids >= 0] >= 0.3).all()
 
 
 @pytest.mark.parametrize(
-    ("clusters", "sentence"), [([0, 1], "another number"), ([0, -1, 0], "more clusters"), ([0, 3, 0], "more")]
+    ("clusters", "sentence"),
+    [([[0, 1]] * 2, "two for each"), ([[0, -1]] * 3, "more clusters"), ([[3, 0]] * 3, "more"), ([[0, 3]] * 3, "more")],
 )
 def test_clusters_that_do_not_fit_the_labels_are_refused(clusters, sentence):
     with pytest.raises(LabelwoodError, match=sentence):
@@ -156,8 +156,8 @@ def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which)
     labels = crowded(600)
     labels[list(which)] = np.nan
     clusters = LabelGrouping(labels).found()
-    assert clusters.shape == (600,)
-    assert np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1))
+    assert clusters.shape == (600, 2)
+    assert np.array_equal(np.unique(clusters[:, 0]), np.arange(clusters.max() + 1))
     found = PrototypeIndex(labels, clusters=clusters).topk(vectors(9, dim=48), 5, probes=4).ids
     assert not np.isin(found, list(which)).any()
 
@@ -165,5 +165,25 @@ def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which)
 def test_labels_that_are_all_the_same_are_few_clusters_and_none_is_empty():
     labels = vectors(20, dim=48).repeat(50, axis=0)
     clusters = LabelGrouping(labels).found()
-    assert np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1))
+    assert np.array_equal(np.unique(clusters[:, 0]), np.arange(clusters.max() + 1))
     assert clusters.max() < 40
+
+
+def test_a_second_cluster_lies_near_and_in_another_direction_and_finds_more():
+    labels, queries = vectors(6000, dim=32, seed=3), vectors(500, dim=32, seed=7)
+    clusters = LabelGrouping(labels).found()
+    own, second = clusters.T
+    centres = np.stack([labels[own == c].sum(axis=0) for c in range(own.max() + 1)])
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    for label in range(0, 6000, 100):
+        missed, missed_by = labels[label] - centres[own[label]], labels[label] - centres
+        cost = (missed_by**2).sum(axis=1) + (missed_by @ missed) ** 2 / (missed @ missed)
+        near = [c for c in np.argsort(-centres @ labels[label])[:8] if c != own[label]]
+        assert second[label] == min(near, key=lambda c: cost[c])
+    exact = PrototypeIndex(labels).topk(queries, 10)
+    alone, both = (PrototypeIndex(labels, clusters=some) for some in (clusters[:, [0, 0]], clusters))
+    assert recall(both.topk(queries, 10, probes=16), exact) > recall(alone.topk(queries, 10, probes=16), exact) + 0.1
+
+
+def test_labels_of_one_cluster_have_no_second():
+    assert LabelGrouping(crowded(60), n_clusters=1).found().tolist() == [[0, 0]] * 60

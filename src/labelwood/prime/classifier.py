@@ -52,8 +52,8 @@ class PrimeClassifier(Ranker):
 
     Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
     queries a second and held-out P@1 of each epoch), `network_`, `settings_` (what it learned with, whatever has become
-    of the file they came from), `classifiers_` (labels × dim, of unit length; None without them), and `clusters_` (the
-    cluster of each label; None before there are any).
+    of the file they came from), `classifiers_` (labels × dim, of unit length; None without them), and `clusters_` (two
+    for each label; None before there are any).
 
     Example:
         >>> quick = {
@@ -306,7 +306,7 @@ class PrimeClassifier(Ranker):
         """Gives labels that no training row had a prototype from their texts alone; returns their ids.
 
         The text's vector stands in for the centroid, and the free vector is that of the nearest cluster of labels.
-        Where answers come from some clusters alone, a new label is in that of the label nearest to it.
+        Where answers come from some clusters alone, a new label is in those of the label nearest to it.
         """
         self.check_fitted()
         with self._computing(self.settings_) as device:
@@ -326,7 +326,7 @@ class PrimeClassifier(Ranker):
         first = self.n_labels_
         if self.clusters_ is not None:
             nearest = PrototypeIndex(self.prototypes_, n_threads=self.n_threads).topk(new, 1).ids[:, 0]
-            self.clusters_ = np.append(self.clusters_, self.clusters_[nearest])
+            self.clusters_ = np.concatenate([self.clusters_, self.clusters_[nearest]])
         self.prototypes_ = np.concatenate([self.prototypes_, new])
         if self.classifiers_ is not None:
             self.classifiers_ = np.concatenate([self.classifiers_, new])

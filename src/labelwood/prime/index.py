@@ -19,8 +19,8 @@ class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there, which looks at all labels.
 
     On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
-    on the error of bytes makes sure that nothing is missed. With the number of each label's cluster, `clusters`, the
-    copy is in their order, and `topk` can look at some clusters alone.
+    on the error of bytes makes sure that nothing is missed. With `clusters`, two for each label, its own first, it is
+    kept twice, and `topk` can look into some clusters alone.
 
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
@@ -28,7 +28,7 @@ class PrototypeIndex:
         array([[1, 2]], dtype=int32)
         >>> index.topk(np.float32([[0, 1]]), k=1, limits=Limits.of(3, exclude=[1])).ids
         array([[2]], dtype=int32)
-        >>> index = PrototypeIndex(index.prototypes, clusters=np.int32([0, 1, 0]))
+        >>> index = PrototypeIndex(index.prototypes, clusters=np.int32([[0, 1], [1, 0], [0, 1]]))
         >>> index.topk(np.float32([[0.8, 0.6]]), k=1, probes=1).ids  # the nearest of the nearest cluster
         array([[2]], dtype=int32)
     """
@@ -48,8 +48,8 @@ class PrototypeIndex:
         self._here: Any = None
         self._there: Any = None
         if device is None:
-            owners = np.empty(0, np.int32) if clusters is None else np.ascontiguousarray(clusters, np.int32)
-            self._here = _native.PrototypeIndex(self.prototypes, owners, thread_count(n_threads))
+            pairs = np.empty((0, 2), np.int32) if clusters is None else np.ascontiguousarray(clusters, np.int32)
+            self._here = _native.PrototypeIndex(self.prototypes, pairs, thread_count(n_threads))
         else:
             import torch
 

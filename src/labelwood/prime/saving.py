@@ -85,18 +85,20 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
 
 
 def clusters_from(state: State) -> NDArray[np.int32] | None:
-    """The cluster of each label, if they were found.
+    """The two clusters of each label, if they were found.
 
     Example:
         >>> from labelwood.store import State
-        >>> clusters_from(State("prime", {}, {"n_labels": 2}, arrays={"clusters": np.int32([1, 0])}))
-        array([1, 0], dtype=int32)
+        >>> clusters_from(State("prime", {}, {"n_labels": 2}, arrays={"clusters": np.int32([[1, 0], [0, 1]])}))
+        array([[1, 0],
+               [0, 1]], dtype=int32)
     """
     if "clusters" not in state.arrays:
         return None
-    clusters, n_labels = state.array("clusters", np.int32, 1), state.count("n_labels")
-    if len(clusters) != n_labels or (state.verify and not ((clusters >= 0) & (clusters < n_labels)).all()):
-        raise ModelError("the model's clusters are not one for each label: save it again")
+    clusters, n_labels = state.array("clusters", np.int32, 2), state.count("n_labels")
+    in_range = not state.verify or bool(((clusters >= 0) & (clusters < n_labels)).all())
+    if clusters.shape != (n_labels, 2) or not in_range:
+        raise ModelError("the model's clusters are not two for each label: save it again")
     return clusters
 
 
