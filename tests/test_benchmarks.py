@@ -26,7 +26,7 @@ def test_search_among_labels_is_timed_and_its_answers_are_counted(tmp_path):
     found = json.loads((tmp_path / "out" / "found.json").read_text())
     lines = [line.strip("| \n").split(" | ") for line in (tmp_path / "out" / "found.md").read_text().splitlines()[2:]]
     assert [line[0] for line in lines] == ["200"] * 4 + ["900"] * 4
-    assert list(found["900"]) == ["exact", *(f"{probes} of 64 clusters" for probes in (8, 32, 128))]
+    assert list(found["900"]) == ["exact", *(f"{probes} of 128 clusters" for probes in (8, 32, 128))]
     for n_labels, name, *cells in lines:
         figures = found[n_labels.replace(",", "")][name]
         assert cells[0] == f"{figures['p50_ms']:.2f}"

@@ -50,7 +50,7 @@ def main():
     built(flat, prototypes)
     out = {"faiss IndexFlatIP": figures(flat, queries, exact, k, warm_up)}
     del flat
-    n_clusters = 1 << int(math.log2(4 * math.sqrt(len(prototypes))))  # as many as we have
+    n_clusters = 1 << round(math.log2(4 * math.sqrt(len(prototypes))))  # as many as we have
     coarse = faiss.IndexFlatIP(width)
     clusters = faiss.IndexIVFScalarQuantizer(coarse, width, n_clusters, faiss.ScalarQuantizer.QT_8bit, inner)
     clusters.cp.spherical = True

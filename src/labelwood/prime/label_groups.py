@@ -14,7 +14,7 @@ from labelwood.labels.representations import label_vectors
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.prototypes import label_clusters
 
-_PER_ROOT = 4  # clusters, times the root of the number of labels, and from there down to a power of two
+_PER_ROOT = 4  # clusters, times the root of the number of labels, or the power of two next to it
 _ROUNDS = 5
 _NEAR = 8  # clusters among which a label has its second one
 _BLOCK = 1 << 12  # labels at a time
@@ -44,7 +44,7 @@ class LabelGrouping:
         n_threads: int | None = None,
     ) -> None:
         self.prototypes = np.ascontiguousarray(prototypes, np.float32)
-        self.n_clusters = n_clusters or round(_PER_ROOT * math.sqrt(len(prototypes)))
+        self.n_clusters = n_clusters or 1 << round(math.log2(_PER_ROOT * math.sqrt(len(prototypes))))
         self.seed = seed
         self.device = device
         self.n_threads = n_threads
