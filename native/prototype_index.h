@@ -32,7 +32,7 @@ class PrototypeIndex {
   // prototypes.
   Answers topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored = nullptr) const;
 
-  // The best labels of so many clusters. Where these have less labels that are allowed than a query has `needed`, all labels
+  // The best labels of so many clusters. Where these have fewer labels that are allowed than a query has `needed`, all labels
   // are looked at.
   Answers topk_of_clusters(const DenseView& queries, const CentroidOptions& options, int64_t probes, std::span<const int64_t> needed,
                            int n_threads) const;
