@@ -112,8 +112,9 @@ nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t
 // An index and the prototypes it looks at.
 class IndexOfPrototypes {
  public:
-  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, int n_threads)
-      : prototypes_(prototypes), index_(made(dense_view(prototypes_), {clusters.data(), clusters.size()}, n_threads)) {}
+  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, const Matrix<float>& directions, int n_threads)
+      : prototypes_(prototypes),
+        index_(made(dense_view(prototypes_), {{clusters.data(), clusters.size()}, dense_view(directions)}, n_threads)) {}
 
   nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes,
                  const Array<int64_t>& needed, int n_threads) const {
@@ -127,11 +128,13 @@ class IndexOfPrototypes {
   }
 
  private:
-  static PrototypeIndex made(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads) {
+  static PrototypeIndex made(const DenseView& prototypes, const IndexParts& parts, int n_threads) {
+    const auto& [clusters, directions] = parts;
     if (!clusters.empty() && std::ssize(clusters) != 2 * prototypes.n_rows) throw Error("the clusters are not two for each label");
     for (int32_t cluster : clusters)
       if (cluster < 0 || cluster >= prototypes.n_rows) throw Error("there are more clusters than labels");
-    return without_gil([&] { return PrototypeIndex(prototypes, clusters, n_threads); });
+    if (directions.n_cols > 0 && directions.n_rows != prototypes.n_cols) throw Error("the directions have other numbers than the prototypes");
+    return without_gil([&] { return PrototypeIndex(prototypes, parts, n_threads); });
   }
 
   Matrix<float> prototypes_;
@@ -741,7 +744,7 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
   m.def("dense_product", dense_product_of, "Rows × a matrix; a row's numbers are the same whatever its company.");
   nb::class_<IndexOfPrototypes>(m, "PrototypeIndex")
-      .def(nb::init<const Matrix<float>&, const Matrix<int32_t>&, int>())
+      .def(nb::init<const Matrix<float>&, const Matrix<int32_t>&, const Matrix<float>&, int>())
       .def("topk", &IndexOfPrototypes::topk, "What dense_centroid_topk finds, in less time; or the best of some clusters.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "huge_pages.h"
+#include "dense_product.h"
+#include "error.h"
 #include "parallel.h"
 #include "simd/kernels.h"
 
@@ -17,41 +18,10 @@ constexpr int64_t kLabelsOfChunk = 4096;
 constexpr int64_t kBoundsAtOnce = 1 << 22;    // of several queries, in memory
 constexpr int64_t kMostQueries = 512, kFewestQueries = 8;
 constexpr int64_t kQueriesOfChunk = 8;        // that are answered from clusters
-constexpr float kLargestProduct = 1e37f;      // beyond, sums in single precision might overflow
-constexpr float kLeastProduct = 1e-37f;       // what products that are too small for single precision add up to at most
-constexpr float kUp = 1 + 0x1p-20f;           // more than a few roundings take away
+constexpr float kMostSlack = 1e-2f;           // of what directions can be off by
+constexpr int64_t kMoreFirst = 4;             // times as many labels are scored first where bounds are of some directions alone
+constexpr size_t kFetchedAhead = 8;             // labels
 constexpr float kNever = -std::numeric_limits<float>::infinity();
-constexpr float kAlways = std::numeric_limits<float>::infinity();
-
-double squared_length(const float* x, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
-  return sum;
-}
-
-float largest(const float* x, int64_t n) {
-  float most = 0;
-  for (int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(x[i]));
-  return most;
-}
-
-// Writes x / scale as whole numbers, and returns the squared length of what they miss.
-template <class Code>
-double to_codes(const float* x, int64_t n, float scale, Code* codes) {
-  double missed = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    constexpr float most = std::numeric_limits<Code>::max();
-    codes[i] = static_cast<Code>(std::clamp(std::nearbyint(x[i] / scale), -most, most));
-    const double rest = static_cast<double>(x[i]) - static_cast<double>(scale) * codes[i];
-    missed += rest * rest;
-  }
-  return missed;
-}
-
-float rounded_up(double squares) { return static_cast<float>(std::sqrt(squares)) * kUp; }
-
-// Whether sums of products of numbers up to so large are what single precision can hold.
-bool is_usual(float largest) { return largest > 1e-15f && largest < 1e15f; }
 
 // So few that scoring them by their prototypes costs less than looking at the codes of all.
 bool are_few(std::span<const uint8_t> allowed) {
@@ -60,6 +30,20 @@ bool are_few(std::span<const uint8_t> allowed) {
 
 bool is_allowed(std::span<const uint8_t> allowed, int32_t label) { return allowed.empty() || allowed[label] != 0; }
 
+// Calls with the place of each bound that is not below what is least at the time. Blocks in which none is are passed over.
+template <class Least, class Call>
+void each_from(std::span<const float> bounds, const Least& least, const Call& call) {
+  for (size_t begin = 0; begin < bounds.size(); begin += kLabelsAtOnce) {
+    const size_t end = std::min(begin + kLabelsAtOnce, bounds.size());
+    const float at_first = least();
+    int any = 0;
+    for (size_t i = begin; i < end; ++i) any |= bounds[i] >= at_first;
+    if (any == 0) continue;
+    for (size_t i = begin; i < end; ++i)
+      if (bounds[i] >= least()) call(i);
+  }
+}
+
 int64_t count_allowed(std::span<const uint8_t> allowed, std::span<const int32_t> labels) {
   if (allowed.empty()) return std::ssize(labels);
   return std::count_if(labels.begin(), labels.end(), [&](int32_t label) { return is_allowed(allowed, label); });
@@ -67,20 +51,45 @@ int64_t count_allowed(std::span<const uint8_t> allowed, std::span<const int32_t>
 
 }  // namespace
 
-PrototypeIndex::PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads)
+PrototypeIndex::PrototypeIndex(const DenseView& prototypes, const IndexParts& parts, int n_threads)
     : prototypes_(prototypes), labels_(prototypes.n_rows) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max() / std::numeric_limits<int8_t>::max();
-  levels_ = static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(prototypes.n_cols, 1)));
   std::iota(labels_.begin(), labels_.end(), 0);
-  if (!clusters.empty()) group(clusters, n_threads);
-  const int64_t n_places = std::ssize(labels_);
-  codes_ = Buffer<int8_t>(n_places * prototypes.n_cols);
-  scales_ = Buffer<float>(n_places), lengths_ = Buffer<float>(n_places), missed_ = Buffer<float>(n_places);
-  prefer_huge_pages(codes_.data(), codes_.size());
-  parallel_for(n_places, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-    for (int64_t place = begin; place < end; ++place) encode(place);
+  if (!parts.clusters.empty()) group(parts.clusters, n_threads);
+  std::vector<Places> places(prototypes.n_rows);
+  for (int64_t place = 0; place < std::ssize(labels_); ++place) (place < prototypes.n_rows ? places[labels_[place]].own : places[labels_[place]].second) = place;
+  if (parts.directions.n_cols > 0) direct(parts.directions);
+  coarse_ = CodedRows(std::ssize(labels_), has_directions() ? parts.directions.n_cols : prototypes.n_cols);
+  if (has_directions()) fine_ = CodedRows(prototypes.n_rows, prototypes.n_cols);
+  parallel_for(prototypes.n_rows, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+    encode(begin, end, parts.directions, places);
+    for (int64_t label = begin; label < end; ++label)
+      if (places[label].second >= 0) coarse_.copy(places[label].own, places[label].second);
   });
-  for (float length : lengths_) longest_ = std::isfinite(length) ? std::max(longest_, length) : kAlways;
+  coarse_.finish();
+  fine_.finish();
+}
+
+// Keeps the directions as rows, and finds how far products in them can be off.
+//
+// With B for the directions, y = Bᵀp in single precision, ε = ‖BᵀB − I‖ and ‖y − Bᵀp‖ ≤ δ‖p‖, and the same for q:
+//     |q·p − y_q·y_p|  ≤  ‖q − B·y_q‖·‖p − B·y_p‖ + (4ε + 3δ)·‖q‖·‖p‖,    ‖p − B·y‖²  ≤  ‖p‖² − ‖y‖² + (2ε + 3δ)·‖p‖²
+// as long as ε and δ are small. Products of p and q in single precision are off by themselves.
+void PrototypeIndex::direct(const DenseView& directions) {
+  const int64_t n = directions.n_rows, width = directions.n_cols;
+  directions_ = Buffer<float>(n * width);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < width; ++j) directions_[j * n + i] = directions.row(i)[j];
+  double squares = 0, error = 0;
+  for (int64_t a = 0; a < width; ++a)
+    for (int64_t b = 0; b <= a; ++b) {
+      double product = 0;
+      for (int64_t i = 0; i < n; ++i) product += static_cast<double>(directions_[a * n + i]) * directions_[b * n + i];
+      if (a == b) squares += product;
+      error += (a == b ? 1 : 2) * std::pow(product - (a == b), 2);
+    }
+  const double rounding = static_cast<double>(n + 128) * 0x1p-24;
+  slack_ = static_cast<float>(4 * std::sqrt(error) + (3 * std::sqrt(squares) + 1) * rounding);
+  if (!(slack_ < kMostSlack)) throw Error("the directions are not of unit length and at right angles");
 }
 
 // By the first cluster of each label, or by the second.
@@ -97,9 +106,15 @@ PrototypeIndex::Grouped PrototypeIndex::grouped(std::span<const int32_t> cluster
 void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
   const int64_t n_clusters = 1 + *std::max_element(clusters.begin(), clusters.end());
   Grouped own = grouped(clusters, 0, n_clusters), second = grouped(clusters, 1, n_clusters);
-  centres_ = centroids(prototypes_, {own.starts, own.labels, {}, prototypes_.n_rows}, n_threads);
+  Grouped numbers{{0}, {}};  // one label that is none would leave its cluster without a centre
+  for (int64_t cluster = 0; cluster < n_clusters; ++cluster) {
+    for (int64_t i = own.starts[cluster]; i < own.starts[cluster + 1]; ++i)
+      if (std::isfinite(squared_length(prototypes_.row(own.labels[i]), prototypes_.n_cols))) numbers.labels.push_back(own.labels[i]);
+    numbers.starts.push_back(std::ssize(numbers.labels));
+  }
+  centres_ = centroids(prototypes_, {numbers.starts, numbers.labels, {}, prototypes_.n_rows}, n_threads);
   const DenseView centres{centres_.data(), n_clusters, prototypes_.n_cols};
-  nearest_ = std::make_unique<PrototypeIndex>(centres, std::span<const int32_t>{}, n_threads);
+  nearest_ = std::make_unique<PrototypeIndex>(centres, IndexParts{}, n_threads);
   for (int64_t cluster = 0; cluster < n_clusters; ++cluster) filled_.push_back(own.starts[cluster] < own.starts[cluster + 1]);
   for (int32_t label : second.labels) own_.push_back(clusters[2 * static_cast<int64_t>(label)]);
   labels_ = std::move(own.labels), starts_ = std::move(own.starts), seconds_ = std::move(second.starts);
@@ -107,80 +122,74 @@ void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
   for (int64_t& start : seconds_) start += prototypes_.n_rows;
 }
 
-void PrototypeIndex::encode(int64_t place) {
-  const int64_t n = prototypes_.n_cols;
-  const float* x = prototypes_.row(labels_[place]);
-  int8_t* codes = codes_.data() + place * n;
-  const double squares = squared_length(x, n);
-  const float most = largest(x, n);
-  lengths_[place] = rounded_up(squares);
-  if (is_usual(most) && std::isfinite(squares)) {
-    scales_[place] = most / std::numeric_limits<int8_t>::max();
-    missed_[place] = rounded_up(to_codes(x, n, scales_[place], codes));
-  } else {  // as if it were zero: all of it is missed
-    std::fill_n(codes, n, int8_t{0});
-    scales_[place] = 0;
-    missed_[place] = lengths_[place];
+// The codes of some labels, at their own places.
+void PrototypeIndex::encode(int64_t begin, int64_t end, const DenseView& directions, std::span<const Places> places) {
+  if (!has_directions()) {
+    for (int64_t label = begin; label < end; ++label) coarse_.encode(places[label].own, prototypes_.row(label));
+    return;
   }
+  const int64_t width = directions.n_cols;
+  Buffer<float> parts = dense_product({prototypes_.row(begin), end - begin, prototypes_.n_cols}, directions, 1);
+  for (int64_t label = begin; label < end; ++label) {
+    const float* row = prototypes_.row(label);
+    float* part = parts.data() + (label - begin) * width;
+    fine_.encode(label, row);
+    coarse_.encode(places[label].own, part, rest_of(row, part));
+  }
+}
+
+// The length of what a part in some directions leaves of a row, which is no part of one whose numbers are too small or large.
+float PrototypeIndex::rest_of(const float* row, float* part) const {
+  const int64_t n = prototypes_.n_cols, width = std::ssize(directions_) / n;
+  const double squares = squared_length(row, n);
+  if (!is_usual(largest_of(row, n))) std::fill_n(part, width, 0.0f);
+  return rounded_up(std::max(squares - squared_length(part, width), 0.0) + slack_ * squares);
 }
 
 PrototypeIndex::Query PrototypeIndex::encoded(const float* query) const {
-  const int64_t n = prototypes_.n_cols;
-  Query out{.codes = std::vector<int16_t>(n)};
-  const double squares = squared_length(query, n);
-  const float most = largest(query, n), length = rounded_up(squares);
-  out.sound = levels_ > 0 && is_usual(most) && std::isfinite(squares) && length * longest_ < kLargestProduct;
-  if (!out.sound) return out;
-  out.scale = most / levels_;
-  const float missed = rounded_up(to_codes(query, n, out.scale, out.codes.data()));
-  out.length = (length + missed) * kUp;
-  // A sum of n products in single precision is off by less than n roundings of ‖q‖·‖p‖; a few more are for the bound's own.
-  out.missed = missed + out.length * static_cast<float>(n + 64) * 0x1p-24f;
+  if (!has_directions()) return {coarse_.encoded(query), {}};
+  Query out{{}, fine_.encoded(query)};
+  if (!out.fine.sound) return out;
+  const int64_t n = prototypes_.n_cols, width = std::ssize(directions_) / n;
+  std::vector<float> part(width);
+  for (int64_t i = 0; i < width; ++i) part[i] = simd::kernels().dot(query, directions_.data() + i * n, n);
+  const float rest = rest_of(query, part.data());
+  out.coarse = coarse_.encoded(part.data(), rest, slack_ * out.fine.length * fine_.longest());
   return out;
-}
-
-// No product of the query with a prototype, computed in single precision, is more than the bound of its place. Bounds are
-// those from `begin` on.
-void PrototypeIndex::bound(const Query& query, int64_t begin, int64_t end, float* bounds) const {
-  if (!query.sound) {
-    std::fill_n(bounds, end - begin, kAlways);
-    return;
-  }
-  int32_t products[kLabelsAtOnce];
-  for (int64_t at = begin; at < end; at += kLabelsAtOnce) {
-    const int64_t n = std::min(kLabelsAtOnce, end - at);
-    simd::kernels().code_products(codes_.data() + at * prototypes_.n_cols, query.codes.data(), prototypes_.n_cols, n, products);
-    for (int64_t place = at; place < at + n; ++place) {
-      const float product = static_cast<float>(products[place - at]) * (scales_[place] * query.scale);
-      bounds[place - begin] = product + (query.length * missed_[place] + query.missed * lengths_[place] + kLeastProduct);
-    }
-  }
 }
 
 // Scores labels by their prototypes, those with the highest bounds first, as long as they can be among the best. Returns
 // how many.
-int64_t PrototypeIndex::choose(const float* query, const CentroidOptions& options, const Candidates& candidates, TopK<float>& best) const {
+int64_t PrototypeIndex::choose(const float* row, const Query& query, const CentroidOptions& options, const Candidates& candidates,
+                               TopK<float>& best) const {
   const auto& simd = simd::kernels();
   const auto [labels, bounds] = candidates;
-  const float least = std::max(options.min_score, std::numeric_limits<float>::lowest());
+  const float lowest = std::max(options.min_score, std::numeric_limits<float>::lowest());
   int64_t n_scored = 0;
   const auto score = [&](int32_t label) {
-    const float product = simd.dot(query, prototypes_.row(label), prototypes_.n_cols);
+    const float product = simd.dot(row, prototypes_.row(label), prototypes_.n_cols);
     if (product >= options.min_score) best.offer(product, label);
     ++n_scored;
   };
+  const auto least = [&] { return best.full() ? std::max(lowest, best.worst().score) : lowest; };
   if (!options.allowed.empty())
     for (size_t i = 0; i < bounds.size(); ++i)
       if (!is_allowed(options.allowed, labels[i])) bounds[i] = kNever;
-  TopK<float> first(options.k);
-  for (size_t i = 0; i < bounds.size(); ++i)
-    if (bounds[i] >= least) first.offer(bounds[i], static_cast<int32_t>(i));
+  TopK<float> first(has_directions() ? kMoreFirst * options.k : options.k);
+  each_from(bounds, [&] { return first.full() ? first.worst().score : lowest; }, [&](size_t i) { first.offer(bounds[i], static_cast<int32_t>(i)); });
   for (const auto& [bound, i] : first.sorted()) {
     score(labels[i]);
     bounds[i] = kNever;
   }
-  for (size_t i = 0; i < bounds.size(); ++i)
-    if (bounds[i] >= (best.full() ? std::max(least, best.worst().score) : least)) score(labels[i]);
+  std::vector<int32_t> left;
+  each_from(bounds, least, [&](size_t i) { left.push_back(static_cast<int32_t>(i)); });
+  for (size_t j = 0; j < left.size(); ++j) {
+    if (has_directions() && j + kFetchedAhead < left.size()) fine_.prefetch(labels[left[j + kFetchedAhead]]);
+    const int32_t label = labels[left[j]];
+    float bound = bounds[left[j]];
+    if (has_directions() && bound >= least()) fine_.bound(query.fine, label, label + 1, &bound);
+    if (bound >= least()) score(label);
+  }
   return n_scored;
 }
 
@@ -194,13 +203,13 @@ int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& op
     for (int64_t i = 0; i < n; ++i) some[i] = encoded(queries.row(i));
   parallel_for(n_labels, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin; at < end; at += kLabelsAtOnce)
-      for (int64_t i = 0; i < n; ++i) bound(some[i], at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels + at);
+      for (int64_t i = 0; i < n; ++i) coarse_.bound(some[i].coarse, at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels + at);
   });
   std::vector<int64_t> scored(n);
   parallel_for(n, 1, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(options.k);
     for (int64_t i = begin; i < end; ++i) {
-      scored[i] = choose(queries.row(i), options, {{labels_.data(), width}, {bounds.data() + i * n_labels, width}}, best);
+      scored[i] = choose(queries.row(i), some[i], options, {{labels_.data(), width}, {bounds.data() + i * n_labels, width}}, best);
       out.put(first + i, best);
     }
   });
@@ -225,7 +234,7 @@ void PrototypeIndex::gather(const Query& query, std::span<const int32_t> cluster
   const auto add = [&](int64_t begin, int64_t end) {
     labels.insert(labels.end(), labels_.begin() + begin, labels_.begin() + end);
     bounds.resize(labels.size());
-    bound(query, begin, end, bounds.data() + bounds.size() - (end - begin));
+    coarse_.bound(query.coarse, begin, end, bounds.data() + bounds.size() - (end - begin));
   };
   for (int32_t cluster : clusters) looked_into[cluster] = 1;
   for (int32_t cluster : clusters) {
@@ -248,21 +257,22 @@ Answers PrototypeIndex::topk_of_clusters(const DenseView& queries, const Centroi
                                          std::span<const int64_t> needed, int n_threads) const {
   if (probes >= std::count(filled_.begin(), filled_.end(), 1) || are_few(options.allowed)) return topk(queries, options, n_threads);
   const int64_t n_allowed = count_allowed(options.allowed, {labels_.data(), static_cast<size_t>(prototypes_.n_rows)});
-  const Answers clusters = nearest_->topk(queries, {probes, kNever, filled_}, n_threads);
   Answers out(queries.n_rows, options.k);
   parallel_for(queries.n_rows, kQueriesOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
+    const Answers clusters = nearest_->topk({queries.row(begin), end - begin, queries.n_cols}, {probes, kNever, filled_}, 1);
     TopK<float> best(options.k);
     std::vector<uint8_t> looked_into(filled_.size());
     std::vector<int32_t> labels;
     std::vector<float> bounds;
     for (int64_t i = begin; i < end; ++i) {
       const float* row = queries.row(i);
-      const int32_t* ids = clusters.ids.data() + i * probes;
-      gather(encoded(row), {ids, std::find(ids, ids + probes, -1)}, looked_into, labels, bounds);
+      const int32_t* ids = clusters.ids.data() + (i - begin) * probes;
+      const Query query = encoded(row);
+      gather(query, {ids, std::find(ids, ids + probes, -1)}, looked_into, labels, bounds);
       if (count_allowed(options.allowed, labels) < std::min(needed[i], n_allowed)) {
         scan({row, 1, queries.n_cols}, options, 1, out, i);
       } else {
-        choose(row, options, {labels, bounds}, best);
+        choose(row, query, options, {labels, bounds}, best);
         out.put(i, best);
       }
     }

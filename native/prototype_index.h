@@ -1,11 +1,11 @@
 // The labels whose prototypes have the largest inner products with a query: exactly those that a scan of all prototypes
-// finds, with the same scores, for a quarter of the memory traffic.
+// finds, with the same scores, for a small part of the memory traffic.
 //
-// A copy of each prototype p in bytes, p ≈ s·c, is scanned first. A query is q ≈ t·d, d of 16 bits, and s·t·(c·d) is off
-// by no more than
-//     |q·p − s·t·(c·d)|  ≤  ‖t·d‖·‖p − s·c‖ + ‖q − t·d‖·‖p‖
-// (the triangle and Cauchy's inequality), to which comes what rounding adds. Only labels whose products can still be among
-// the k best by this bound are scored by the prototypes themselves.
+// A copy of each prototype in bytes is scanned first (coded_rows.h). Only labels whose products can still be among the k best
+// by a bound on the error of bytes are scored by the prototypes themselves.
+//
+// Where most of the prototypes' length is in few directions, what is scanned are bytes of the parts in these alone. Labels that
+// can be among the best by what their rests can add at most are looked at in bytes of the whole before they are scored.
 //
 // Labels may be in clusters, each in one of its own and in a second one. Then a query can be answered from the clusters alone
 // whose centres, the unit-length sums of their own labels' prototypes, fit it best: no longer exactly, but without a look at
@@ -19,14 +19,21 @@
 #include "answers.h"
 #include "buffer.h"
 #include "centroid.h"
+#include "coded_rows.h"
 
 namespace labelwood {
 
+// What an index may have beside prototypes. `clusters` are two for each label, its own first, from 0 on; a label's second may
+// be its own again, which is as if it had none. `directions` are columns, of unit length and at right angles.
+struct IndexParts {
+  std::span<const int32_t> clusters;
+  DenseView directions;
+};
+
 class PrototypeIndex {
  public:
-  // Prototypes are the caller's and stay where they are. `clusters` has two for each label, its own first, from 0 on; or
-  // nothing. A label's second may be its own again, which is as if it had none.
-  PrototypeIndex(const DenseView& prototypes, std::span<const int32_t> clusters, int n_threads);
+  // Prototypes are the caller's and stay where they are.
+  PrototypeIndex(const DenseView& prototypes, const IndexParts& parts, int n_threads);
 
   // What rank_by_centroids answers, to the last bit. Adds to `n_rescored`, if given, how many labels were scored by their
   // prototypes.
@@ -39,9 +46,7 @@ class PrototypeIndex {
 
  private:
   struct Query {
-    std::vector<int16_t> codes;
-    float scale = 0, length = 0, missed = 0;  // t; no less than ‖t·d‖; no less than ‖q − t·d‖ and rounding
-    bool sound = false;                       // otherwise there is no bound for it
+    CodedRows::Query coarse, fine;
   };
   // Labels that may be answers to a query, and bounds of their products.
   struct Candidates {
@@ -55,14 +60,21 @@ class PrototypeIndex {
     std::vector<int32_t> labels;
   };
 
+  struct Places {
+    int64_t own = -1, second = -1;
+  };
+
   static Grouped grouped(std::span<const int32_t> clusters, int which, int64_t n_clusters);
   void group(std::span<const int32_t> clusters, int n_threads);
   void gather(const Query& query, std::span<const int32_t> clusters, std::span<uint8_t> looked_into, std::vector<int32_t>& labels,
               std::vector<float>& bounds) const;
-  void encode(int64_t place);
+  bool has_directions() const { return directions_.size() > 0; }
+  void direct(const DenseView& directions);
+  void encode(int64_t begin, int64_t end, const DenseView& directions, std::span<const Places> places);
+  float rest_of(const float* row, float* part) const;
   Query encoded(const float* query) const;
-  void bound(const Query& query, int64_t begin, int64_t end, float* bounds) const;
-  int64_t choose(const float* query, const CentroidOptions& options, const Candidates& candidates, TopK<float>& best) const;
+  int64_t choose(const float* row, const Query& query, const CentroidOptions& options, const Candidates& candidates,
+                 TopK<float>& best) const;
   int64_t scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const;
 
   DenseView prototypes_;
@@ -72,10 +84,10 @@ class PrototypeIndex {
   std::vector<uint8_t> filled_;               // of each cluster: whether it has labels of its own
   Buffer<float> centres_;                     // clusters × features
   std::unique_ptr<PrototypeIndex> nearest_;   // of the centres; none without clusters
-  Buffer<int8_t> codes_;                      // places × features: c
-  Buffer<float> scales_, lengths_, missed_;   // of each place: s; no less than ‖p‖ and ‖p − s·c‖
-  float longest_ = 0;                         // of all lengths; infinite where one is not finite
-  int16_t levels_ = 0;                        // the largest number in a query's codes
+  Buffer<float> directions_;                  // as rows
+  float slack_ = 0;                           // of a product in them, where both vectors are of unit length
+  CodedRows coarse_;                          // of each place, in the directions if there are such
+  CodedRows fine_;                            // of each label, whole; only with directions
 };
 
 }  // namespace labelwood

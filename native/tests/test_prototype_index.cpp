@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.h"
+#include "error.h"
 #include "simd/kernels.h"
 
 using namespace labelwood;
@@ -49,18 +50,38 @@ std::vector<int32_t> by_turns(int64_t n_labels, int64_t n_clusters) {
   return out;
 }
 
+// Columns of unit length and at right angles.
+Rows some_directions(int64_t width, int64_t n, uint32_t seed) {
+  Rows found = unit_rows(n, width, seed), out{std::vector<float>(width * n), width, n};
+  for (int64_t a = 0; a < n; ++a) {
+    std::vector<double> row(found.row(a), found.row(a) + width);
+    for (int turn = 0; turn < 2; ++turn)
+      for (int64_t b = 0; b < a; ++b) {
+        double product = 0;
+        for (int64_t i = 0; i < width; ++i) product += row[i] * found.row(b)[i];
+        for (int64_t i = 0; i < width; ++i) row[i] -= product * found.row(b)[i];
+      }
+    double squares = 0;
+    for (double x : row) squares += x * x;
+    for (int64_t i = 0; i < width; ++i) out.row(i)[a] = found.row(a)[i] = static_cast<float>(row[i] / std::sqrt(squares));
+  }
+  return out;
+}
+
 void check_like_a_scan(const Rows& queries, const Rows& prototypes, const CentroidOptions& options) {
   const Answers wanted = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
-  for (int n_threads : {1, 3}) {
-    const PrototypeIndex index(prototypes.view(), {}, n_threads);
-    CHECK(same(index.topk(queries.view(), options, n_threads), wanted));
-    // All clusters are probed, or none is worth it.
-    const PrototypeIndex clustered(prototypes.view(), by_turns(prototypes.n, 7), n_threads);
-    CHECK(same(clustered.topk(queries.view(), options, n_threads), wanted));
-    const std::vector<int64_t> needed(queries.n, options.k);
-    for (int64_t probes : {int64_t{7}, std::numeric_limits<int64_t>::max()})
-      CHECK(same(clustered.topk_of_clusters(queries.view(), options, probes, needed, n_threads), wanted));
-  }
+  const Rows directions = some_directions(prototypes.width, (prototypes.width + 2) / 3, 20);
+  for (const DenseView& some : {DenseView{}, directions.view()})
+    for (int n_threads : {1, 3}) {
+      const PrototypeIndex index(prototypes.view(), {{}, some}, n_threads);
+      CHECK(same(index.topk(queries.view(), options, n_threads), wanted));
+      // All clusters are probed, or none is worth it.
+      const PrototypeIndex clustered(prototypes.view(), {by_turns(prototypes.n, 7), some}, n_threads);
+      CHECK(same(clustered.topk(queries.view(), options, n_threads), wanted));
+      const std::vector<int64_t> needed(queries.n, options.k);
+      for (int64_t probes : {int64_t{7}, std::numeric_limits<int64_t>::max()})
+        CHECK(same(clustered.topk_of_clusters(queries.view(), options, probes, needed, n_threads), wanted));
+    }
 }
 
 constexpr float kNoLeast = -std::numeric_limits<float>::infinity();
@@ -112,12 +133,39 @@ TEST(few_prototypes_are_looked_at_beside_their_codes) {
   CHECK(n_rescored >= 20 * 10 && n_rescored < 20 * 60);
 }
 
+TEST(directions_that_have_most_of_the_length_leave_few_labels_to_look_at) {
+  const Rows directions = some_directions(384, 32, 21);
+  const auto along = [&](int64_t n, uint32_t seed) {  // a tenth of the squared length lies elsewhere
+    Rows out = unit_rows(n, 384, seed);
+    const Rows parts = unit_rows(n, 32, seed + 1);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < 384; ++j) {
+        out.row(i)[j] *= 0.32f;
+        for (int64_t d = 0; d < 32; ++d) out.row(i)[j] += 0.95f * parts.view().row(i)[d] * directions.view().row(j)[d];
+      }
+    return out;
+  };
+  const Rows queries = along(10, 22), prototypes = along(20000, 24);
+  int64_t n_rescored = 0;
+  const Answers found = PrototypeIndex(prototypes.view(), {{}, directions.view()}, 1).topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
+  CHECK(same(found, rank_by_centroids(queries.view(), prototypes.view(), {10, kNoLeast, {}}, 1)));
+  CHECK(n_rescored >= 10 * 10 && n_rescored < 10 * 100);
+}
+
+TEST(directions_at_no_right_angles_are_refused) {
+  const Rows prototypes = unit_rows(50, 24, 25);
+  Rows directions = some_directions(24, 6, 26);
+  for (int64_t i = 0; i < 24; ++i) directions.row(i)[3] += 0.01f * directions.row(i)[4];
+  const IndexParts parts{{}, directions.view()};
+  CHECK_THROWS(PrototypeIndex(prototypes.view(), parts, 1), Error);
+}
+
 TEST(probed_clusters_give_the_best_of_their_own_labels) {
-  const Rows queries = unit_rows(9, 24, 11), prototypes = unit_rows(900, 24, 12);
+  const Rows queries = unit_rows(9, 24, 11), prototypes = unit_rows(900, 24, 12), directions = some_directions(24, 7, 27);
   const auto clusters = by_turns(900, 30);
   for (int64_t probes : {1, 4, 29})
     for (int n_threads : {1, 3}) {
-      const PrototypeIndex index(prototypes.view(), clusters, n_threads);
+      const PrototypeIndex index(prototypes.view(), {clusters, n_threads == 1 ? directions.view() : DenseView{}}, n_threads);
       const Answers found = index.topk_of_clusters(queries.view(), {10, kNoLeast, {}}, probes, std::vector<int64_t>(queries.n, 10), n_threads);
       for (int64_t i = 0; i < queries.n; ++i) {
         // The clusters by the cosine of their sum with the query, as plainly as can be.
@@ -142,7 +190,7 @@ TEST(probed_clusters_give_the_best_of_their_own_labels) {
 
 TEST(probed_clusters_without_enough_answers_are_not_all_that_is_looked_at) {
   const Rows queries = unit_rows(9, 24, 13), prototypes = unit_rows(300, 24, 14);
-  const PrototypeIndex index(prototypes.view(), by_turns(300, 60), 2);
+  const PrototypeIndex index(prototypes.view(), {by_turns(300, 60), {}}, 2);
   std::vector<uint8_t> some(300, 1);
   for (int64_t label = 0; label < 300; ++label) some[label] = label % 60 > 20;  // all own labels of some clusters are barred
   for (const auto& [k, allowed] : {std::pair{int64_t{60}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
@@ -165,8 +213,8 @@ TEST(clusters_without_labels_are_passed_over) {
   for (int32_t& cluster : apart) cluster = 7 + 3 * cluster;
   const std::vector<int64_t> needed(queries.n, 4);
   for (int64_t probes : {1, 5, 19, 20})
-    CHECK(same(PrototypeIndex(prototypes.view(), clusters, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1),
-               PrototypeIndex(prototypes.view(), apart, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1)));
+    CHECK(same(PrototypeIndex(prototypes.view(), {clusters, {}}, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1),
+               PrototypeIndex(prototypes.view(), {apart, {}}, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1)));
 }
 
 TEST(products_of_codes_are_the_same_at_every_simd_level) {
@@ -188,4 +236,9 @@ TEST(products_of_codes_are_the_same_at_every_simd_level) {
       }
     }
   }
+}
+
+TEST(the_smallest_numbers_are_answered_as_by_a_scan) {
+  constexpr float d = std::numeric_limits<float>::denorm_min();
+  check_like_a_scan({{1e14f, 0.7e14f}, 1, 2}, {{d, d, 3 * d, -2 * d}, 2, 2}, {1, kNoLeast, {}});
 }

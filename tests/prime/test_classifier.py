@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -363,3 +365,9 @@ def test_filters_that_name_no_pairs_are_one_clear_sentence(filters, says):
     texts, Y, label_texts = texts_and_labels()
     with pytest.raises(LabelwoodError, match=says):
         lw.PrimeClassifier(settings=QUICK).fit(texts, Y, label_texts, filters=filters)
+
+
+def test_a_model_that_has_answered_can_be_copied_and_pickled(fitted, data):
+    wanted = fitted.predict_topk(data[0][:5], 3)
+    for other in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
+        assert same(other.predict_topk(data[0][:5], 3), wanted)

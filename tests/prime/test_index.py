@@ -10,7 +10,7 @@ from labelwood import _native
 from labelwood.base import Limits
 from labelwood.errors import LabelwoodError
 from labelwood.prime import index as module
-from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.index import PrototypeIndex, main_directions
 from labelwood.prime.label_groups import LabelGrouping
 from labelwood.prime.prototypes import label_clusters
 
@@ -136,15 +136,6 @@ def test_limits_are_kept_among_clusters_and_cost_no_answers():
     assert (least.scores[least.ids >= 0] >= 0.3).all()
 
 
-@pytest.mark.parametrize(
-    ("clusters", "sentence"),
-    [([[0, 1]] * 2, "two for each"), ([[0, -1]] * 3, "more clusters"), ([[3, 0]] * 3, "more"), ([[0, 3]] * 3, "more")],
-)
-def test_clusters_that_do_not_fit_the_labels_are_refused(clusters, sentence):
-    with pytest.raises(LabelwoodError, match=sentence):
-        PrototypeIndex(vectors(3), clusters=np.array(clusters, np.int32))
-
-
 def test_a_device_looks_at_all_labels():
     labels, queries = crowded(600), vectors(9, dim=48, seed=9)
     index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found(), device="cpu")
@@ -152,14 +143,86 @@ def test_a_device_looks_at_all_labels():
 
 
 @pytest.mark.parametrize("which", [[3], range(100), range(600)])
-def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which):
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which, device):
     labels = crowded(600)
     labels[list(which)] = np.nan
-    clusters = LabelGrouping(labels).found()
+    clusters = LabelGrouping(labels, device=device).found()
     assert clusters.shape == (600, 2)
     assert np.array_equal(np.unique(clusters[:, 0]), np.arange(clusters.max() + 1))
     found = PrototypeIndex(labels, clusters=clusters).topk(vectors(9, dim=48), 5, probes=4).ids
     assert not np.isin(found, list(which)).any()
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf])
+def test_a_label_that_is_no_number_leaves_its_cluster_a_centre(strange):
+    labels = vectors(200)
+    clusters = np.stack([np.arange(200) % 10] * 2, axis=1)
+    labels[0] = strange
+    found = PrototypeIndex(labels, clusters=clusters).topk(labels[30:31], 1, probes=9).ids
+    assert found.tolist() == [[30]]
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_a_label_that_is_no_number_is_no_answer(device):
+    labels = vectors(5)
+    labels[2] = np.nan
+    top = PrototypeIndex(labels, device=device).topk(vectors(3, seed=1), 5)
+    assert not np.isin(top.ids, [2]).any()
+    assert (top.ids[:, :4] >= 0).all()
+    assert (top.ids[:, 4] == -1).all()
+    assert (top.scores[:, 4] == -np.inf).all()
+
+
+@pytest.mark.parametrize(
+    "clusters",
+    [
+        np.zeros((400, 1), int),
+        np.zeros((1, 400), int),
+        np.zeros((200, 2)),
+        np.full((200, 2), 2**32),
+        -np.eye(200, 2, dtype=int),
+        np.full((200, 2), [0, 200]),
+    ],
+)
+def test_clusters_that_are_not_two_of_each_label_are_refused(clusters):
+    with pytest.raises(LabelwoodError, match="two whole numbers, from 0 to 199"):
+        PrototypeIndex(vectors(200), clusters=clusters)
+
+
+def in_few_directions(n, seed):
+    """Unit vectors of which nine tenths of the squared length lie in 40 of 192 directions."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(192, 192)))[0]
+    scales = np.where(np.arange(192) < 40, 1, 0.17)
+    rows = rng.normal(size=(n, 192)) * scales @ basis
+    return np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def test_many_labels_in_few_directions_are_found_as_by_a_scan():
+    labels, queries = in_few_directions(20_000, seed=1), in_few_directions(40, seed=2)
+    directions = main_directions(labels)
+    assert directions.shape == (192, 64)
+    assert np.allclose(directions.T @ directions, np.eye(64), atol=1e-5)
+    clusters = np.random.default_rng(3).integers(50, size=(20_000, 2))
+    barred = Limits.of(20_000, exclude=range(0, 20_000, 3), min_score=0.2)
+    for limits in (Limits.of(20_000), barred):
+        wanted = _native.dense_centroid_topk(queries, labels, 7, limits.allowed, limits.min_score, 1)
+        for index in (PrototypeIndex(labels), PrototypeIndex(labels, clusters=clusters)):
+            found = index.topk(queries, 7, limits)
+            assert np.array_equal(found.ids, wanted[0])
+            assert np.array_equal(found.scores, wanted[1])
+
+
+def test_labels_whose_numbers_are_no_numbers_have_no_main_directions():
+    labels = in_few_directions(20_000, seed=1)
+    labels[::3] = np.nan
+    assert main_directions(labels).shape == (192, 0)
+
+
+def test_a_common_direction_is_none_that_tells_labels_apart():
+    labels = vectors(20_000, dim=192) + 3 * vectors(1, dim=192, seed=5)
+    assert main_directions(labels).shape == (192, 0)
 
 
 def test_labels_that_are_all_the_same_are_few_clusters_and_none_is_empty():

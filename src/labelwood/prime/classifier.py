@@ -275,6 +275,10 @@ class PrimeClassifier(Ranker):
 
         return answered_and_filtered(answers, k, filters, len(queries))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made when it is first needed: copies make their own."""
+        return self.__dict__ | {"_index": None, "_queries": None}
+
     def _index_of(self, scores: Scores) -> PrototypeIndex:
         device = self._query_encoder().device
         if self.probes is not None and self.clusters_ is None and device is None:

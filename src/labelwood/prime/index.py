@@ -13,14 +13,19 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, check_k, thread_count
 
 _CHUNK = 1 << 26  # similarities in GPU memory at a time
+_MANY = 1 << 14  # labels; fewer are scanned as fast as directions are found
+_SEEN = 1 << 13  # labels from which directions are found
+_STEP = 64  # directions at a time, as many bytes as registers hold
+_LEFT = 0.2  # of the variance, outside the directions: with more of it, too many labels can be among the best
 
 
 class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there, which looks at all labels.
 
     On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
-    on the error of bytes makes sure that nothing is missed. With `clusters`, two for each label, its own first, it is
-    kept twice, and `topk` can look into some clusters alone.
+    on the error of bytes makes sure that nothing is missed. Of many prototypes that lie mostly in few directions, the
+    parts in these are scanned first, and bounds allow for the rest. With `clusters`, two for each label, its own first,
+    what is scanned first is kept twice, and `topk` can look into some clusters alone.
 
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
@@ -48,8 +53,8 @@ class PrototypeIndex:
         self._here: Any = None
         self._there: Any = None
         if device is None:
-            pairs = np.empty((0, 2), np.int32) if clusters is None else np.ascontiguousarray(clusters, np.int32)
-            self._here = _native.PrototypeIndex(self.prototypes, pairs, thread_count(n_threads))
+            parts = _checked(clusters, len(prototypes)), main_directions(self.prototypes)
+            self._here = _native.PrototypeIndex(self.prototypes, *parts, thread_count(n_threads))
         else:
             import torch
 
@@ -94,14 +99,52 @@ class PrototypeIndex:
             products = torch.from_numpy(rows[at : at + step]).to(self._there.device) @ self._there.T
             if barred is not None:
                 products[:, barred] = -torch.inf
-            products[products < limits.min_score] = -torch.inf
+            # What is no number is no answer either, but the largest of all to torch.
+            products[~(products >= limits.min_score)] = -torch.inf
             values, columns = products.topk(k, dim=1)
             # Equal scores by ascending id, as everywhere: sorted by id first, then stably by score.
             columns, order = columns.sort(dim=1)
             values, best = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-            found = columns.gather(1, best).masked_fill(~torch.isfinite(values), -1)
+            found = columns.gather(1, best).masked_fill(values == -torch.inf, -1)
             ids[at : at + step], scores[at : at + step] = found.cpu().numpy(), values.cpu().numpy()
         return TopK(ids, scores)
+
+
+def main_directions(prototypes: Floats) -> Floats:
+    """The directions, as columns, in which most of the prototypes' variance lies, where these are few; else none.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> main_directions(np.float32(rng.normal(size=(20_000, 32)) @ rng.normal(size=(32, 128)))).shape
+        (128, 32)
+        >>> main_directions(np.float32(rng.normal(size=(20_000, 128)))).shape
+        (128, 0)
+    """
+    n_labels, width = prototypes.shape
+    none = np.empty((width, 0), np.float32)
+    if n_labels < _MANY or width < 2 * _STEP:
+        return none
+    seen = prototypes[:: n_labels // _SEEN].astype(np.float64)
+    moments = seen.T @ seen / len(seen)
+    if not np.isfinite(moments).all():
+        return none
+    lengths, directions = np.linalg.eigh(moments)
+    left = lengths.cumsum()[::-1]  # outside the first, the first two and so on, from 0 on
+    variance = left[0] - np.square(seen.mean(axis=0)).sum()
+    for n in range(_STEP, width // 2 + 1, _STEP):
+        if left[n] <= _LEFT * variance:
+            return np.ascontiguousarray(directions[:, ::-1][:, :n], np.float32)
+    return none
+
+
+def _checked(clusters: Any, n_labels: int) -> NDArray[np.int32]:
+    if clusters is None:
+        return np.empty((0, 2), np.int32)
+    pairs = np.asarray(clusters)
+    is_sound = pairs.shape == (n_labels, 2) and np.issubdtype(pairs.dtype, np.integer)
+    if not is_sound or pairs.min() < 0 or pairs.max() >= n_labels:
+        raise LabelwoodError(f"clusters must be two whole numbers, from 0 to {n_labels - 1}, for each label")
+    return np.ascontiguousarray(pairs, np.int32)
 
 
 def check_probes(probes: Any) -> int | None:
