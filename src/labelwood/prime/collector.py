@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def undisturbed() -> Iterator[Callable[[], None]]:
     """Gives a function that collects garbage now and lets later collections pass over all that is left.
 
-    A full collection looks at every object of the process. Compiling an encoder leaves hundreds of thousands, as many
-    of them garbage, and to look at them takes longer than many steps, while a GPU has nothing to do. In the end
+    A full collection looks at every object of the process. Compiling an encoder leaves a great many, much of it
+    garbage, and to look at them takes longer than a step, while a GPU has nothing to do. In the end
     collections look at everything again. Where the program has had objects passed over before, that is left to it.
 
     Example:

@@ -20,7 +20,7 @@ Ids = NDArray[np.int64]
 _BLOCK = 8192  # texts at a time
 _MULTIPLE = 8  # widths of batches; tensor cores like them, and there are fewer different ones to compile for
 # Round sizes differ by such a part of a batch at most. To record one takes as long as many steps, and batches of texts
-# that lie near each other differ in size: half as large, they would be twice as many, for a hundredth less of tokens.
+# that lie near each other differ in size: finer steps would save few tokens and make many more sizes.
 _TOKEN_PARTS, _TEXT_PARTS = 16, 4
 
 
