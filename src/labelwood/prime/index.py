@@ -116,7 +116,7 @@ def main_directions(prototypes: Floats) -> Floats:
     Example:
         >>> rng = np.random.default_rng(0)
         >>> main_directions(np.float32(rng.normal(size=(20_000, 32)) @ rng.normal(size=(32, 128)))).shape
-        (128, 32)
+        (128, 64)
         >>> main_directions(np.float32(rng.normal(size=(20_000, 128)))).shape
         (128, 0)
     """
