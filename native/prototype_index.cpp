@@ -20,7 +20,7 @@ constexpr int64_t kMostQueries = 512, kFewestQueries = 8;
 constexpr int64_t kQueriesOfChunk = 8;        // that are answered from clusters
 constexpr float kMostSlack = 1e-2f;           // of what directions can be off by
 constexpr int64_t kMoreFirst = 4;             // times as many labels are scored first where bounds are of some directions alone
-constexpr size_t kFetchedAhead = 8;             // labels
+constexpr size_t kFetchedAhead = 8;           // labels
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 // So few that scoring them by their prototypes costs less than looking at the codes of all.
@@ -56,7 +56,10 @@ PrototypeIndex::PrototypeIndex(const DenseView& prototypes, const IndexParts& pa
   std::iota(labels_.begin(), labels_.end(), 0);
   if (!parts.clusters.empty()) group(parts.clusters, n_threads);
   std::vector<Places> places(prototypes.n_rows);
-  for (int64_t place = 0; place < std::ssize(labels_); ++place) (place < prototypes.n_rows ? places[labels_[place]].own : places[labels_[place]].second) = place;
+  for (int64_t place = 0; place < std::ssize(labels_); ++place) {
+    Places& of_label = places[labels_[place]];
+    (place < prototypes.n_rows ? of_label.own : of_label.second) = place;
+  }
   if (parts.directions.n_cols > 0) direct(parts.directions);
   coarse_ = CodedRows(std::ssize(labels_), has_directions() ? parts.directions.n_cols : prototypes.n_cols);
   if (has_directions()) fine_ = CodedRows(prototypes.n_rows, prototypes.n_cols);
@@ -176,7 +179,8 @@ int64_t PrototypeIndex::choose(const float* row, const Query& query, const Centr
     for (size_t i = 0; i < bounds.size(); ++i)
       if (!is_allowed(options.allowed, labels[i])) bounds[i] = kNever;
   TopK<float> first(has_directions() ? kMoreFirst * options.k : options.k);
-  each_from(bounds, [&] { return first.full() ? first.worst().score : lowest; }, [&](size_t i) { first.offer(bounds[i], static_cast<int32_t>(i)); });
+  const auto least_of_first = [&] { return first.full() ? first.worst().score : lowest; };
+  each_from(bounds, least_of_first, [&](size_t i) { first.offer(bounds[i], static_cast<int32_t>(i)); });
   for (const auto& [bound, i] : first.sorted()) {
     score(labels[i]);
     bounds[i] = kNever;
