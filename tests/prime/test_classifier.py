@@ -339,6 +339,15 @@ def test_hostile_files_are_refused(fitted, tmp_path):
         assert "\n" not in str(e.value), name
 
 
+def test_hostile_clusters_are_refused_without_verification_too(fitted, data, tmp_path):
+    for name, state in hostile_changes(fitted.state()):
+        if name.startswith("clusters"):
+            store.write(tmp_path / name, state)
+            with pytest.raises(LabelwoodError, match="clusters") as e:
+                lw.load(tmp_path / name, verify=False).set_params(probes=1).predict_topk(data[0][:2], k=1)
+            assert "\n" not in str(e.value), name
+
+
 def test_labelwood_and_its_command_line_do_not_import_torch():
     code = (
         "import sys, labelwood as lw, labelwood.cli; lw.PrimeClassifier; lw.prime.PrimeSettings();"

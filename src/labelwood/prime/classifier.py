@@ -82,8 +82,7 @@ class PrimeClassifier(Ranker):
     centres_: Floats  # of the clusters of labels that share a free vector; not of `clusters_`
     clusters_: NDArray[np.int32] | None
     _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
-    _index: PrototypeIndex | None
-    _indexed: Scores  # what is in it
+    _index: tuple[Scores, PrototypeIndex] | None  # and which scores it is of
 
     def __init__(
         self,
@@ -283,14 +282,14 @@ class PrimeClassifier(Ranker):
         device = self._query_encoder().device
         if self.probes is not None and self.clusters_ is None and device is None:
             self._find_clusters()
-        index = self._index
-        if index is None or self._indexed != scores:
+        made = self._index
+        if made is None or made[0] != scores:
             from labelwood.prime.extreme import classifier_scores
 
             vectors = classifier_scores(self.prototypes_, self.classifiers_, scores)
             index = PrototypeIndex(vectors, clusters=self.clusters_, device=device, n_threads=self.n_threads)
-            self._index, self._indexed = index, scores
-        return index
+            made = self._index = (scores, index)
+        return made[1]
 
     def _find_clusters(self) -> None:
         with self._computing(self.settings_) as device:
