@@ -53,12 +53,16 @@ def vectors_of(path, n, args):
 
 
 def filled_up(vectors, n):
-    """As many as are wanted: the first ones, or more that lie around them."""
+    """As many as are wanted: the first ones, or more that lie around them.
+
+    They are drawn in the direction from one text to another, since texts differ in some directions more than in others.
+    """
     rng, parts = np.random.default_rng(0), [vectors[:n]]
     while (missing := n - sum(map(len, parts))) > 0:
-        around = vectors[rng.permutation(len(vectors))[:missing]]
-        noise = rng.normal(size=around.shape).astype(np.float32)
-        drawn = around + AROUND * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+        around, one, other = (vectors[rng.permutation(len(vectors))[:missing]] for _ in range(3))
+        # No text is drawn to itself: a direction of length 0 has no unit.
+        apart = np.maximum(np.linalg.norm(other - one, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        drawn = around + AROUND * (other - one) / apart
         parts.append(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
     return np.concatenate(parts)
 
@@ -73,8 +77,11 @@ def ours(prototypes, queries, k):
     clock = Clock(n_first)
     ways = {None: "exact", **{probes: f"{probes} of {clusters.max() + 1:,} clusters" for probes in PROBES}}
     found = {name: [] for name in ways.values()}
-    for query in [*queries[:n_first], *queries]:
-        for probes, name in ways.items():  # turn by turn, so that a busy machine disturbs all alike
+    for (
+        probes,
+        name,
+    ) in ways.items():  # one way after the other, as faiss: an exact search leaves nothing else in the cache
+        for query in [*queries[:n_first], *queries]:
             found[name].append(clock(name, lambda q=query, n=probes: index.topk(q[None], k, probes=n)).ids[0])
     exact = np.array(found["exact"][n_first:])
     figures = clock.figures()
