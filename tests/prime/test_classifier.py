@@ -249,14 +249,14 @@ def test_a_whole_training_that_was_killed_comes_to_the_same_model(data, tmp_path
     class KilledError(Exception):
         pass
 
-    update = Trainer._update
+    update = Trainer._count_step
 
     def mortal(self):
         update(self)
         if self.course.step == lives:
             raise KilledError
 
-    monkeypatch.setattr(Trainer, "_update", mortal)
+    monkeypatch.setattr(Trainer, "_count_step", mortal)
     with pytest.raises(KilledError):
         lw.PrimeClassifier(settings=settings, checkpoints=tmp_path / "c").fit(*data, filters=filters)
     monkeypatch.undo()

@@ -83,36 +83,26 @@ def test_batches_of_about_the_same_size_have_few_sizes(spread, most_sizes):
     assert added < 0.04 * total
 
 
-@pytest.mark.parametrize("replay", [False, True])
-def test_steps_are_replayed_only_in_training_and_with_round_sizes(encoder, monkeypatch, replay):
-    modes, sizes, begun = [], [], []
-
-    def compile(encode, *, dynamic, mode):
-        modes.append(mode)
-        return lambda *batch: sizes.append(len(batch[0])) or encode(*batch)
-
-    monkeypatch.setattr(torch, "compile", compile)
-    monkeypatch.setattr(torch.compiler, "cudagraph_mark_step_begin", lambda: begun.append(True))
-    monkeypatch.setattr(torch.compiler, "reset", begun.clear)
+def test_only_training_is_compiled(encoder, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda encode, *, dynamic: lambda *batch: asked.append(1) or encode(*batch))
+    monkeypatch.setattr(torch.compiler, "reset", asked.clear)
     monkeypatch.setattr(embedding, "can_pack", lambda encoder, *_, **__: use_packed_attention(encoder.model))
-    tokens = Tokens.of(TEXTS, encoder.tokenizer, max_tokens=16)
-    embed = Embedder(encoder, (tokens,), device="cpu", compiled=True, replay=replay)
+    embed = Embedder(encoder, (Tokens.of(TEXTS, encoder.tokenizer, max_tokens=16),), device="cpu", compiled=True)
     which = np.array([0, 1, 3, 4] * 16)
     expected = embed(which)
-    assert modes == ["reduce-overhead" if replay else "default"]
-    assert not sizes, "only training is compiled"
+    assert not asked
     encoder.training = True  # but none of its parts, which would drop numbers
-    n_tokens = int(tokens.lengths[which].sum())
     assert torch.allclose(embed(which), expected, atol=1e-6)
-    assert (sizes[0] > n_tokens) == replay
-    assert len(begun) == replay
-    assert torch.allclose(embed(which[:20]), expected[:20], atol=1e-6)
-    assert len(sizes) == 2 - replay, "the rest of an epoch is not recorded"
-    assert torch.allclose(embed(which[:40]), expected[:40], atol=1e-6)
-    assert len(sizes) == 3 - replay
-    begun.append(True)
+    assert len(asked) == 1
+    assert torch.allclose(embed(which, compiled=False), expected, atol=1e-6)
+    assert len(asked) == 1
+    rounded = embed.of_packed(embed.feeder.packed(which, rounded=True))
+    assert len(rounded) > len(which)
+    assert torch.allclose(rounded[: len(which)], expected, atol=1e-6)
+    assert len(asked) == 2
     embed.release()
-    assert not begun
+    assert not asked
 
 
 def test_products_are_scaled_as_the_encoder_wants():

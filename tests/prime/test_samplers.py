@@ -114,8 +114,9 @@ def test_a_batch_knows_every_true_pair_of_its_columns(columns, hard):
     sampler.hard = mined(rng.normal(size=(len(Y), 4)).astype(np.float32), vectors, from_dense(Y), n_kept=4)
     queries = np.array([5, 0, 17, 39])
     batch = sampler.batch(queries, epoch=1, step=2)
-    truth = np.zeros((4, len(batch.columns)))
-    truth[batch.true_rows, batch.true_columns] = 1
+    of_labels = np.zeros((4, len(batch.labels)))
+    of_labels[batch.true_rows, batch.true_labels] = 1
+    truth = of_labels[:, batch.columns]
     assert np.array_equal(truth, Y[queries][:, batch.labels[batch.columns]])
     assert len(set(batch.labels.tolist())) == len(batch.labels)
     drawn = batch.labels[batch.columns[batch.positives]]
@@ -156,8 +157,8 @@ def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
     )
     batch = sampler.batch(np.arange(4), epoch=0, step=0)
     truth = np.zeros((4, 4))
-    truth[batch.true_rows, batch.true_columns] = 1
-    assert np.array_equal(truth, spared[:, batch.labels[batch.columns]])
+    truth[batch.true_rows, batch.true_labels] = 1
+    assert np.array_equal(truth, spared[:, batch.labels])
     assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]
 
 

@@ -67,8 +67,7 @@ def ngame_loss(sims, truth, positives, *, margin=0.3, tau=0.1, k=10):
 
 def loss_of(name, u_q, u_l, prototypes, *, truth, positives):
     objective = Objective(load_settings(CONFIGS / f"{name}.toml"))
-    indices = (*truth.nonzero(), positives, positives[:, 0])
-    relations = Relations.of(truth.shape, *(torch.from_numpy(i) for i in indices))
+    relations = Relations(*(torch.from_numpy(each) for each in (truth, positives, positives[:, 0])))
     total, parts = objective(unit(u_q), unit(u_l), prototypes, relations)
     assert len(parts) == 1
     return total.item()

@@ -98,8 +98,8 @@ def outcome(learner):
 class Mortal(Trainer):
     """Dies after five steps."""
 
-    def _update(self):
-        super()._update()
+    def _count_step(self):
+        super()._count_step()
         if self.course.step == 5:
             raise KeyboardInterrupt
 

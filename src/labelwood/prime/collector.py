@@ -6,6 +6,8 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+_PROGRAM_S = 10_000  # objects that are passed over where a program wants that; some hundred are from the start on
+
 
 @contextmanager
 def undisturbed() -> Iterator[Callable[[], None]]:
@@ -16,15 +18,16 @@ def undisturbed() -> Iterator[Callable[[], None]]:
     collections look at everything again. Where the program has had objects passed over before, that is left to it.
 
     Example:
+        >>> before = gc.get_freeze_count()
         >>> with undisturbed() as settle:
         ...     settle()
-        ...     gc.get_freeze_count() > 0
+        ...     gc.get_freeze_count() > before
         True
-        >>> gc.get_freeze_count()
-        0
+        >>> gc.get_freeze_count() <= before
+        True
     """
 
-    is_ours = gc.get_freeze_count() == 0
+    is_ours = gc.get_freeze_count() < _PROGRAM_S
 
     def settle() -> None:
         gc.collect()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from labelwood.prime.packing import can_pack
-from labelwood.prime.tokens import Ids, TokenFeeder, Tokens
+from labelwood.prime.tokens import Ids, Packed, TokenFeeder, Tokens
 
 _TEXTS_AT_A_TIME = 512
 _TOKENS_AT_A_TIME = 1 << 17  # where texts are packed
@@ -24,10 +24,6 @@ class Embedder:
         half: The type to compute in, or None for single precision.
         compiled: Whether to compile the encoder for training.
         pack: Whether to pack texts where that is possible.
-        replay: Whether to record what a step of training asks of the GPU, once for each size of batches, and replay it
-            from then on, where texts are packed and the encoder is compiled: short texts keep a GPU busy for less time
-            than it takes to launch all kernels. Vectors and gradients must be used and dropped before the next call.
-            Batches of less than half the texts of others are neither compiled nor recorded.
 
     Example:
         >>> from labelwood.prime.encoder import TinyEncoder
@@ -46,7 +42,6 @@ class Embedder:
         half: Any = None,
         compiled: bool = False,
         pack: bool = True,
-        replay: bool = False,
     ) -> None:
         self.encoder = encoder
         self.device = torch.device(device)
@@ -54,39 +49,23 @@ class Embedder:
         self.feeder = TokenFeeder(tables, self.device)
         self.packs = pack and can_pack(encoder, self.device, half, longest=self.feeder.longest)
         self._compiles = compiled
-        self._replays = replay and compiled and self.packs and self.feeder.longest > 1  # or sizes are not round
-        self._most_texts = 0  # of a batch of training so far
         self._asked = self._learning = encoder.packed if self.packs else encoder
         if compiled:
-            mode = "reduce-overhead" if self._replays else "default"
-            self._learning = torch.compile(self._asked, dynamic=True, mode=mode)
-        if self._replays:
-            from torch._inductor import config
+            self._learning = torch.compile(self._asked, dynamic=True)
 
-            if hasattr(config.triton, "cudagraph_dynamic_shape_warn_limit"):
-                # It warns of each size beyond the eighth. Large batches have a dozen, small ones dozens.
-                config.triton.cudagraph_dynamic_shape_warn_limit = None
-
-    def __call__(self, which: Ids) -> Any:
-        """Vectors u of some texts, through which gradients flow."""
-        learns = self.encoder.training
-        self._most_texts = max(self._most_texts, len(which) if learns else 0)
-        # What is left at the end of an epoch takes less time than to record it.
-        is_rest = self._replays and 2 * len(which) < self._most_texts
-        rounded = learns and self._replays and not is_rest  # each size is recorded: there must be few
-        encode = self._learning if learns and not is_rest else self._asked
+    def __call__(self, which: Ids, *, compiled: bool = True) -> Any:
+        """Vectors u of some texts, through which gradients flow; by compiled code only in training."""
+        encode = self._learning if compiled and self.encoder.training else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
-            batch = self.feeder.packed(which, rounded=rounded) if self.packs else self.feeder.padded(which)
-            if rounded:
-                torch.compiler.cudagraph_mark_step_begin()  # what the last call gave is no longer needed
-            return encode(*batch)[: len(which)].float()
+            return encode(*(self.feeder.packed(which) if self.packs else self.feeder.padded(which))).float()
+
+    def of_packed(self, texts: Packed) -> Any:
+        """The same of texts that are on the device already, always by compiled code."""
+        with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
+            return self._learning(*texts).float()
 
     def release(self) -> None:
-        """Forgets what was compiled and recorded.
-
-        Recordings keep the memory of a whole step from everything else, and after eight encoders torch would no longer
-        compile. It knows no way to forget only some.
-        """
+        """Forgets what was compiled: after eight encoders torch would compile no more. It cannot forget only some."""
         if self._compiles:
             torch.compiler.reset()
 

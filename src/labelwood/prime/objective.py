@@ -15,19 +15,14 @@ class Relations(NamedTuple):
     """What is true of a batch, on the device.
 
     Example:
-        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
-        >>> Relations.of((2, 3), *indices).truth.int().tolist()
+        >>> truth = marked((2, 3), torch.tensor([0, 1]), torch.tensor([0, 1]))
+        >>> Relations(truth, torch.tensor([[0], [1]]), torch.tensor([0, 1])).truth.int().tolist()
         [[1, 0, 0], [0, 1, 0]]
     """
 
     truth: Any  # queries × columns, bool
     positives: Any  # queries × P, columns
     owners: Any  # for each of the first columns, a query that has it
-
-    @classmethod
-    def of(cls, shape: tuple[int, int], true_rows: Any, true_columns: Any, positives: Any, owners: Any) -> Relations:
-        """From pairs of queries and columns that belong together."""
-        return cls(marked(shape, true_rows, true_columns), positives, owners)
 
 
 def marked(shape: tuple[int, int], rows: Any, columns: Any) -> Any:
@@ -54,8 +49,7 @@ class Objective:
     are represented by their texts; returns the sum and its parts by name.
 
     Example:
-        >>> indices = [torch.tensor(i) for i in ([0, 1], [0, 1], [[0], [1]], [0, 1])]
-        >>> relations = Relations.of((2, 2), *indices)
+        >>> relations = Relations(torch.eye(2, dtype=torch.bool), torch.tensor([[0], [1]]), torch.tensor([0, 1]))
         >>> total, parts = Objective(PrimeSettings())(torch.eye(2), torch.eye(2), torch.eye(2), relations)
         >>> sorted(parts)
         ['label_to_query', 'query_to_label', 'query_to_prototype', 'regulariser']

@@ -31,11 +31,15 @@ class Optimiser:
         self.total_steps = total_steps
         self.warm_up = min(self._warm_up(), total_steps)
         self.names: list[str] = []
-        fused = next(network.parameters()).is_cuda  # one kernel for all weights instead of several for each
+        device = next(network.parameters()).device
+        on_gpu = device.type == "cuda"  # there one kernel for all weights, which may be recorded
+        groups = self._groups(network)
         self._adam = torch.optim.AdamW(
-            self._groups(network), lr=settings.learning_rate, eps=settings.epsilon, fused=fused
+            groups, lr=settings.learning_rate, eps=settings.epsilon, fused=on_gpu, capturable=on_gpu
         )
         self._peaks = [group["lr"] for group in self._adam.param_groups]
+        for group in self._adam.param_groups if on_gpu else ():
+            group["lr"] = torch.tensor(group["lr"], device=device)  # where what is recorded finds it
 
     def _warm_up(self) -> int:
         asked = self.settings.warm_up
@@ -65,10 +69,17 @@ class Optimiser:
             return (step + 1) / self.warm_up
         return max(0.0, (self.total_steps - step) / max(1, self.total_steps - self.warm_up))
 
-    def step(self, number: int, scaler: Any) -> None:
-        """Changes the weights by the gradient that has been gathered, and forgets it."""
+    def set_rates(self, step: int) -> None:
+        """Sets the learning rates of a step, counted from 0."""
         for group, peak in zip(self._adam.param_groups, self._peaks, strict=True):
-            group["lr"] = peak * self.rate(number)
+            rate = peak * self.rate(step)
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def step(self, scaler: Any) -> None:
+        """Changes the weights by the gradient that has been gathered, and forgets it."""
         scaler.step(self._adam)
         scaler.update()
         self._adam.zero_grad(set_to_none=True)

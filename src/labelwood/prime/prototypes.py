@@ -65,15 +65,15 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
     def update(self, labels: Any, queries: Any, *, which: Any) -> None:
         """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it has several.
 
-        `which` is the place in `labels`, which are different ones, of the label of each query. Nothing here waits for
-        the device.
+        `which` is the place in `labels` of the label of each query; labels at those places are different ones. Nothing
+        here waits for the device.
         """
         with torch.no_grad():
             before = self.centroids[labels]
             sums = torch.zeros_like(before).index_add_(0, which, queries.to(before))
             counts = before.new_zeros(len(labels)).index_add_(0, which, before.new_ones(len(which)))[:, None]
-            after = self.momentum * before + (1 - self.momentum) * sums / counts.clamp(min=1)
-            self.centroids[labels] = torch.where(counts > 0, after, before)
+            moved = (1 - self.momentum) * (sums / counts.clamp(min=1) - before) * (counts > 0)
+            self.centroids.index_add_(0, labels, moved)
 
 
 class FreeVectors(nn.Module):  # type: ignore[misc]
@@ -94,7 +94,7 @@ class FreeVectors(nn.Module):  # type: ignore[misc]
 
     def forward(self, labels: Any) -> Any:
         """The free vectors of some labels."""
-        return nn.functional.embedding(self.owners[labels], self.bank)
+        return self.bank.index_select(0, self.owners[labels])  # `embedding`, backwards, sorts
 
 
 def label_clusters(embeddings: Any, n_clusters: int, *, seed: int) -> NDArray[np.int64]:

@@ -118,8 +118,8 @@ class Batch(NamedTuple):
     columns: Ids  # places in `labels`
     positives: Ids  # queries × P, columns: the labels that were drawn
     owners: Ids  # for each column that was drawn a query that has it; such columns come first
-    true_rows: Ids  # with `true_columns`: all pairs of a query and a column that is no negative for it
-    true_columns: Ids
+    true_rows: Ids  # with `true_labels`: all pairs of a query and a label of the batch that is no negative for it
+    true_labels: Ids  # places in `labels`
 
 
 class BatchSampler:
@@ -160,7 +160,7 @@ class BatchSampler:
             rng = np.random.default_rng([self.seed, epoch, step, _HARD])
             column_labels = np.append(column_labels, self.hard.draw(queries, self.settings.hard_negatives, rng))
         labels, columns = np.unique(column_labels, return_inverse=True)
-        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, column_labels))
+        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, labels))
 
 
 def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]:
@@ -202,19 +202,16 @@ def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:
     return rows, Y.indices[at].astype(np.int64)
 
 
-def true_pairs(Y: Sparse, queries: Ids, columns: Ids) -> tuple[Ids, Ids]:
-    """Where the ground truth has a one: places in `queries`, and places in `columns`, which are labels.
+def true_pairs(Y: Sparse, queries: Ids, labels: Ids) -> tuple[Ids, Ids]:
+    """Where the ground truth has a one: places in `queries`, and places in `labels`, which are different and in order.
 
     Example:
         >>> from labelwood.inputs import from_dense
         >>> Y = from_dense(np.float32([[1, 0, 1], [0, 1, 0]]))
-        >>> [a.tolist() for a in true_pairs(Y, np.array([1, 0]), np.array([2, 1, 2]))]
-        [[0, 1, 1], [1, 0, 2]]
+        >>> [a.tolist() for a in true_pairs(Y, np.array([1, 0]), np.array([1, 2]))]
+        [[0, 1], [0, 1]]
     """
-    rows, labels = pairs_of(Y, queries)
-    order = np.argsort(columns, kind="stable")
-    ordered = columns[order]
-    begins, ends = np.searchsorted(ordered, labels, "left"), np.searchsorted(ordered, labels, "right")
-    sizes = ends - begins
-    at = np.arange(sizes.sum()) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-    return np.repeat(rows, sizes), order[at]
+    rows, found = pairs_of(Y, queries)
+    places = np.searchsorted(labels, found)
+    is_there = np.append(labels, -1)[places] == found
+    return rows[is_there], places[is_there]

@@ -186,7 +186,9 @@ def on_device(arrays: tuple[Any, ...], device: Any) -> list[Any]:
     arrays = tuple(np.asarray(array, np.int64) for array in arrays)
     if torch.device(device).type == "cpu":
         return [torch.from_numpy(array) for array in arrays]
-    together = torch.from_numpy(np.concatenate([array.ravel() for array in arrays])).pin_memory()
+    # By torch a copy of this size would wake a thread for each core, and these then wait for the next one, busily.
+    together = torch.empty(sum(array.size for array in arrays), dtype=torch.int64, pin_memory=True)
+    np.concatenate([array.ravel() for array in arrays], out=together.numpy())
     parts = together.to(device, non_blocking=True).split([array.size for array in arrays])
     return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
 

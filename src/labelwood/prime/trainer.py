@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,12 +24,13 @@ from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.mining import mined
 from labelwood.prime.network import DualEncoder, all_prototypes
-from labelwood.prime.objective import Objective, Relations
+from labelwood.prime.objective import Objective, Relations, marked
 from labelwood.prime.optimiser import Optimiser
 from labelwood.prime.processes import Processes
+from labelwood.prime.recording import Recorder
 from labelwood.prime.samplers import Batch, BatchSampler, HardNegatives, QueryOrder, ahead
 from labelwood.prime.settings import PrimeSettings
-from labelwood.prime.tokens import Tokens, on_device
+from labelwood.prime.tokens import Packed, Tokens, on_device
 
 Ids = NDArray[np.int64]
 _COLLAPSED = 0.1  # of the mean distance that queries had from each other at first
@@ -56,6 +57,22 @@ class Pairs:
     labels: Tokens
     Y: Sparse
     spared: Sparse
+
+
+class Known(NamedTuple):
+    """What is known of a batch, on the device; see `samplers.Batch`.
+
+    Example:
+        >>> Known._fields[-1]
+        'truth'
+    """
+
+    rows: Any  # the numbers of its queries
+    labels: Any
+    columns: Any
+    positives: Any
+    owners: Any
+    truth: Any  # queries × columns: which pairs are no negatives
 
 
 @dataclass
@@ -114,6 +131,8 @@ class Trainer:
         self.course = Course()
         self.history: list[dict[str, float]] = []
         self.best_weights: dict[str, Any] = {}
+        self._is_new = True  # until the first step
+        self._names: tuple[str, ...] = ()  # of the losses that are recorded
         self._begin(encoder.to(self.device))
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
@@ -139,9 +158,10 @@ class Trainer:
             device=self.device,
             half=self._half(),
             compiled=t.compile,
-            # What a step leaves is overwritten by the next: no gradient may be kept, and no vector of another chunk.
-            replay=t.replay and t.accumulate == 1 and t.chunk_size is None,
         )
+        whole = t.accumulate == 1 and t.chunk_size is None and self.processes.n == 1
+        is_round = self._embed.packs and self._embed.feeder.longest > 1  # or each batch would have a size of its own
+        self.recorder = Recorder(self._recorded, self.device) if t.compile and t.replay and whole and is_round else None
         vectors = unit(self._everything(self._embed))
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
         self._first_mean_cosine = mean_cosine(vectors[: len(self.pairs.queries)])
@@ -168,6 +188,8 @@ class Trainer:
                 while self.course.epoch < self.settings.training.epochs and not self._is_enough():
                     self._epoch(settle)
         finally:
+            if self.recorder is not None:
+                self.recorder.release()
             self._embed.release()
         if self.best_weights:
             self.network.load_state_dict(self.best_weights)
@@ -194,13 +216,16 @@ class Trainer:
             return self.sampler.batch(order[step * size : (step + 1) * size], epoch=course.epoch, step=step)
 
         for batch in ahead(made, range(first, self.n_batches)):
-            losses.append(self._learn(batch))
-            if len(losses) == 1 and self.settings.training.compile:  # which it has done now
+            after = course.position + 1
+            is_last = after % self.settings.training.accumulate == 0 or after == self.n_batches
+            losses.append(self.step(batch, changes_weights=is_last))
+            if self._is_new and self.settings.training.compile:  # which it has done now
                 settle()
-            course.position += 1
+            self._is_new = False
+            course.position = after
             self.done = course.epoch * self.n_batches + course.position
-            if course.position % self.settings.training.accumulate == 0 or course.position == self.n_batches:
-                self._update()
+            if is_last:
+                self._count_step()
         course.position, course.epoch = 0, course.epoch + 1
         self._record(losses, len(order) - first * size, began)
 
@@ -221,6 +246,42 @@ class Trainer:
                 self.sampler.hard = mined(queries, labels, self.pairs.spared, n_kept=n_kept, device=device)
             self.sampler.hard = HardNegatives(processes.from_main(self.sampler.hard.labels))
 
+    def step(self, batch: Batch, *, changes_weights: bool = True) -> dict[str, Any]:
+        """Learns from a batch, and changes the weights if it is the last of its step; its losses, on the device."""
+        is_whole = len(batch.queries) == min(self.settings.batches.size, len(self.pairs.queries))
+        if self.recorder is not None and is_whole:  # the rest of an epoch has another size each time
+            return self._replayed(self.recorder, batch)
+        parts = self._learn(batch)
+        if changes_weights:
+            self.processes.average(self.network.parameters())
+            self.optimiser.set_rates(self.course.step)
+            self.optimiser.step(self.scaler)
+        return parts
+
+    def _replayed(self, recorder: Recorder, batch: Batch) -> dict[str, Any]:
+        """A step with sizes that come again: texts fill the batch up, and stand for its first label."""
+        texts = self._embed.feeder.packed(self._texts_of(batch), rounded=True)
+        n_missing = len(texts.bounds) - 1 - len(batch.queries) - len(batch.labels)
+        labels = np.append(batch.labels, np.full(n_missing, batch.labels[0]))
+        self.optimiser.set_rates(self.course.step)
+        losses = recorder(*texts[:-1], *self._placed(batch._replace(labels=labels)))
+        return dict(zip(self._names, losses.unbind(), strict=True))
+
+    def _recorded(self, ids: Any, positions: Any, of_text: Any, bounds: Any, *others: Any) -> Any:
+        """What is asked of the GPU in a step, for texts end to end and what else is known of them."""
+        known = Known(*others)
+        self.network.zero_grad(set_to_none=True)
+        vectors = self._embed.of_packed(Packed(ids, positions, of_text, bounds, self._embed.feeder.longest))
+        total, parts = self._loss(vectors[: len(known.rows)], vectors[len(known.rows) :], known)
+        self.scaler.scale(total).backward()
+        self.optimiser.step(self.scaler)
+        self._names = tuple(parts)
+        return torch.stack(list(parts.values()))
+
+    def _texts_of(self, batch: Batch) -> Ids:
+        """The numbers of a batch's texts, queries and then labels."""
+        return np.concatenate([batch.queries, batch.labels + len(self.pairs.queries)])
+
     def _learn(self, batch: Batch) -> dict[str, Any]:
         """Adds the gradient of a batch, of which each process encodes a share; returns its losses, on the device."""
         queries = self.processes.share(batch.queries)
@@ -234,7 +295,7 @@ class Trainer:
                 of_queries, of_texts = cached.vectors[: len(queries)], cached.vectors[len(queries) :]
         of_queries = self.processes.gathered(of_queries, len(batch.queries))
         of_texts = self.processes.gathered(of_texts, len(batch.labels))
-        total, parts = self._loss(of_queries, of_texts, batch)
+        total, parts = self._loss(of_queries, of_texts, self._placed(batch))
         self.scaler.scale(total).backward()
         if cached is not None:
             cached.backward()
@@ -247,17 +308,23 @@ class Trainer:
 
     def _together(self, queries: Ids, texts: Ids) -> tuple[Any, Any]:
         """Vectors of queries and of labels' texts, in one pass where the lengths of one do not pad the other."""
+        compiled = self.recorder is None  # else this is the rest of an epoch, for whose size nothing has been compiled
         if not self._embed.packs:
             return self._embed(queries), self._embed(texts)
-        vectors = self._embed(np.concatenate([queries, texts]))
+        vectors = self._embed(np.concatenate([queries, texts]), compiled=compiled)
         return vectors[: len(queries)], vectors[len(queries) :]
 
-    def _loss(self, queries: Any, texts: Any, batch: Batch) -> tuple[Any, dict[str, Any]]:
+    def _placed(self, batch: Batch) -> Known:
+        rows, labels, columns, positives, owners, *pairs = on_device(tuple(batch), self.device)
+        truth = marked((len(rows), len(labels)), *pairs).index_select(1, columns)
+        return Known(rows, labels, columns, positives, owners, truth)
+
+    def _loss(self, queries: Any, texts: Any, known: Known) -> tuple[Any, dict[str, Any]]:
         """The objective of a batch from its vectors u, which also move the centroids and the bank."""
-        rows, labels, columns, positives, owners, *truth = on_device(tuple(batch), self.device)
+        rows, labels, columns, positives, owners, truth = known
         with torch.autocast(self.device.type, self._half(), enabled=self._half() is not None):
             prototypes = self.network.prototypes(texts, labels)
-        relations = Relations.of((len(rows), len(columns)), truth[0], truth[1], positives, owners)
+        relations = Relations(truth, positives, owners)
         h = unit(queries)
         # Not ``texts[columns]``: backwards, that sorts.
         z = None if prototypes is None else prototypes.index_select(0, columns)
@@ -273,9 +340,7 @@ class Trainer:
         accumulate = self.settings.training.accumulate
         return min(accumulate, self.n_batches - self.course.position // accumulate * accumulate)
 
-    def _update(self) -> None:
-        self.processes.average(self.network.parameters())
-        self.optimiser.step(self.course.step, self.scaler)
+    def _count_step(self) -> None:
         self.course.step += 1
         is_due = self.course.step % self.settings.training.checkpoint_every == 0
         if is_due and self.checkpoints is not None and self.processes.is_main:

@@ -1,0 +1,89 @@
+"""Steps of training that a GPU repeats from a recording: to ask for all they do takes longer than to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from labelwood.errors import LabelwoodError
+
+
+class Recorder:
+    """A step of training on a GPU, recorded once for each size of its inputs and replayed from then on.
+
+    The first step of a size is done as it is, so that everything is compiled; the second is recorded. What `step`
+    changes must stay where it is, it must not wait for the GPU, and it returns one tensor. All recordings share the
+    memory of the largest step, until `release`.
+
+    Example:
+        >>> if torch.cuda.is_available():
+        ...     total = torch.zeros(1, device="cuda")
+        ...     add = Recorder(lambda numbers: total.add_(numbers.sum()), "cuda")
+        ...     found = [add(torch.ones(n, device="cuda")).item() for n in (2, 2, 3, 2)]
+        ...     assert found == [2.0, 4.0, 7.0, 9.0]
+        ...     assert add.n_recorded == 1
+    """
+
+    def __init__(self, step: Callable[..., Any], device: Any) -> None:
+        self._step = step
+        self._stream = torch.cuda.Stream(device)
+        self._pool = torch.cuda.graph_pool_handle()
+        self._recordings: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
+
+    @property
+    def n_recorded(self) -> int:
+        """How many sizes have been recorded."""
+        return sum(recording is not None for recording in self._recordings.values())
+
+    def __call__(self, *inputs: Any) -> Any:
+        """What the step returns for these inputs."""
+        sizes = tuple(tensor.shape for tensor in inputs)
+        if sizes not in self._recordings:
+            self._recordings[sizes] = None
+            return self._done(inputs)
+        replayed = self._recordings[sizes] or self._recorded(inputs)
+        self._recordings[sizes] = replayed
+        return replayed(inputs)
+
+    def release(self) -> None:
+        """Forgets all recordings; their memory is there for others."""
+        self._recordings.clear()
+
+    def _done(self, inputs: tuple[Any, ...]) -> Any:
+        """Not recorded, but where recording takes place: what torch keeps for each stream is there then."""
+        around = torch.cuda.current_stream(self._stream.device)
+        self._stream.wait_stream(around)
+        with torch.cuda.stream(self._stream):
+            found = self._step(*inputs)
+        around.wait_stream(self._stream)
+        return found
+
+    def _recorded(self, inputs: tuple[Any, ...]) -> Callable[..., Any]:
+        """Records the step, which does not do it yet."""
+        graph, own = torch.cuda.CUDAGraph(), [tensor.clone() for tensor in inputs]
+        if torch.cuda.mem_get_info(self._stream.device)[0] < torch.cuda.memory_reserved(self._stream.device):
+            torch.cuda.empty_cache()  # of what other steps leave; only then, as they would have to ask for it anew
+        try:
+            with torch.cuda.stream(self._stream):
+                graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may go on
+                try:
+                    found = self._step(*own)
+                finally:
+                    graph.capture_end()
+        except RuntimeError as e:
+            if isinstance(e.__context__, KeyboardInterrupt):
+                raise e.__context__ from None
+            reason = str(e).partition("\n")[0]
+            raise LabelwoodError(
+                f"steps with this encoder cannot be recorded ({reason}): set training.replay to false"
+            ) from e
+
+        def replayed(inputs: tuple[Any, ...]) -> Any:
+            for mine, given in zip(own, inputs, strict=True):
+                mine.copy_(given)
+            graph.replay()
+            return found.clone()  # the next replay overwrites it
+
+        return replayed
