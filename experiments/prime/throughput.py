@@ -7,6 +7,7 @@ encoder are compiled and replayed, sentence-transformers as its trainer is.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -38,7 +39,7 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     bench = cache(lambda: Bench(Trials(corpus, kept, given)))  # only if a round is missing
 
     def round_of(number: int) -> dict[str, Any]:
-        return kept.figures(f"throughput-{number}", settings, lambda: bench().round(is_first=number == 0))
+        return kept.figures(f"throughput-{number}", settings, lambda: bench().round())
 
     rounds = [round_of(number) for number in range(given.rounds)]
     return {
@@ -75,28 +76,30 @@ class Bench:
         )
         self.Y = as_labels(train.Y, len(train))
 
-    def round(self, *, is_first: bool) -> dict[str, Any]:
+    def round(self) -> dict[str, Any]:
         """Each way once."""
         found = {}
         for way, (_, make) in WAYS.items():  # made anew each time, or its memory would be that of all of them
             is_rival = way.startswith(RIVAL)
             if is_rival and find_spec("sentence_transformers") is None:
                 continue
-            if is_first:  # what is replayed asks for no memory anew: what others have compiled and recorded is dropped
-                self.torch.compiler.reset()
-            rate, memory = self.timed(make(self), FEWER if is_rival else STEPS)
+            n_steps, times = (FEWER, 1) if is_rival else (STEPS, 2)  # the second time each size of ours is recorded
+            rate, memory = self.timed(make, n_steps, n_before=times * n_steps)
             found[way] = {"rate": rate, "memory": memory}
             sys.stderr.write(f"{way}: {rate:,.0f} queries a second, {memory:.1f} GiB\n")
         return found
 
-    def timed(self, step: Step, n_steps: int) -> tuple[float, float]:
-        """Queries a second, and GiB that are needed at most; after `n_steps` the same batches come again."""
+    def timed(self, make: Callable[[Bench], Step], n_steps: int, *, n_before: int) -> tuple[float, float]:
+        """Queries a second, and GiB that torch holds at most; after `n_steps` the same batches come again."""
         from labelwood.prime.collector import undisturbed  # noqa: PLC0415
 
         cuda = self.torch.cuda if self.device.type == "cuda" else None
+        gc.collect()  # what another way has recorded
         if cuda:
+            cuda.empty_cache()
             cuda.reset_peak_memory_stats()
-        for _ in range(2 * n_steps):  # so that nothing is recorded any more
+        step = make(self)
+        for _ in range(n_before):
             step()
         with undisturbed() as settle:  # as the trainer does, and for all ways
             settle()
@@ -107,7 +110,7 @@ class Bench:
                     step()
                 self._wait()
                 n_done += n_steps
-        return n_done * self.size / seconds, cuda.max_memory_allocated() / 2**30 if cuda else 0.0
+        return n_done * self.size / seconds, cuda.max_memory_reserved() / 2**30 if cuda else 0.0
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -135,37 +138,50 @@ class Bench:
     def padded(self) -> Step:
         """Forward and backward of the encoder alone, as is usual: padded, a text for each pair."""
         batches, embed = self.batches("anchored_lite"), self._embedder(pack=False)
+        self.encoder.train()
 
         def step() -> None:
             batch = next(batches)
             for which in (batch.queries, batch.labels[batch.columns] + len(self.tables[0])):
-                embed(which).sum().backward()
-            self.encoder.zero_grad(set_to_none=True)
+                self._backward(embed(which))
 
         return step
 
     def bare(self, config: str) -> Step:
         """Forward and backward of the encoder alone on the very batches that the trainer feeds it."""
+        from labelwood.prime.recording import Recorder  # noqa: PLC0415
+        from labelwood.prime.tokens import Packed  # noqa: PLC0415
+
         batches, embed = self.batches(config), self._embedder(pack=True)
+        self.encoder.train()
+
+        def backward(*texts: Any) -> Any:
+            return self._backward(embed.of_packed(Packed(*texts, embed.feeder.longest)))
+
+        asked = Recorder(backward, self.device) if self.trials.given.compile and embed.packs else backward
 
         def step() -> None:
             batch = next(batches)
-            embed(np.concatenate([batch.queries, batch.labels + len(self.tables[0])])).sum().backward()
-            self.encoder.zero_grad(set_to_none=True)
+            which = np.concatenate([batch.queries, batch.labels + len(self.tables[0])])
+            if embed.packs:
+                asked(*embed.feeder.packed(which, rounded=True)[:-1])
+            else:
+                self._backward(embed(which))
 
         return step
 
-    def _embedder(self, *, pack: bool) -> Callable[[Any], Any]:
+    def _backward(self, vectors: Any) -> Any:
+        """Gradients of the encoder, which are dropped."""
+        total = vectors.sum()
+        total.backward()
+        self.encoder.zero_grad(set_to_none=True)
+        return total.detach()
+
+    def _embedder(self, *, pack: bool) -> Any:
         from labelwood.prime.embedding import Embedder  # noqa: PLC0415
 
-        how = {"half": self.half, "compiled": self.trials.given.compile, "pack": pack, "replay": True}
-        embed = Embedder(self.encoder, self.tables, device=self.device, **how)
-
-        def learning(which: Any) -> Any:
-            self.encoder.train()
-            return embed(which)
-
-        return learning
+        how = {"half": self.half, "compiled": self.trials.given.compile, "pack": pack}
+        return Embedder(self.encoder, self.tables, device=self.device, **how)
 
     def trainer(self, config: str) -> Step:
         """Whole steps of our trainer, with its sampling, prototypes, loss and update of weights."""
@@ -176,8 +192,7 @@ class Bench:
 
         def step() -> None:
             trainer.network.train()
-            trainer._learn(next(batches))
-            trainer._update()
+            trainer.step(next(batches))
 
         return step
 
