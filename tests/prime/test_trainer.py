@@ -158,13 +158,23 @@ def test_steps_with_sizes_that_come_again_change_the_weights_as_others_do(straig
 
 
 @pytest.mark.parametrize(
-    ("training", "replays"),
-    [({}, True), ({"accumulate": 2}, False), ({"chunk_size": 8}, False), ({"replay": False}, False)],
+    ("changes", "replays"),
+    [
+        ({}, True),
+        ({"training": {"accumulate": 2}}, False),
+        ({"training": {"chunk_size": 8}}, False),
+        ({"training": {"replay": False}}, False),
+        ({"batches": {"columns": "distinct"}}, False),
+        ({"batches": {"columns": "all"}}, True),
+    ],
 )
-def test_steps_are_replayed_only_where_they_are_one_piece(straight, checkpoint, training, replays):
-    trainer = make(changed(encoder={"checkpoint": checkpoint}, training={"compile": True, **training}))
-    assert (trainer.recorder is not None) == replays
-    assert make(changed(encoder={"checkpoint": checkpoint}, training=training)).recorder is None
+def test_steps_are_replayed_only_where_they_are_one_piece_with_sizes_that_come_again(
+    straight, checkpoint, changes, replays
+):
+    settings = changed(**{**changes, "encoder": {"checkpoint": checkpoint}})
+    assert make(settings).recorder is None
+    compiled = {**settings, "training": {**settings["training"], "compile": True}}
+    assert (make(compiled).recorder is not None) == replays
 
 
 def test_steps_are_not_replayed_where_texts_are_padded(straight, monkeypatch):

@@ -14,8 +14,8 @@ class Recorder:
     """A step of training on a GPU, recorded once for each size of its inputs and replayed from then on.
 
     The first step of a size is done as it is, so that everything is compiled; the second is recorded. What `step`
-    changes must stay where it is, it must not wait for the GPU, and it returns one tensor. All recordings share the
-    memory of the largest step, until `release`.
+    changes must stay where it is, it must not wait for the GPU, and it returns one tensor. Recordings use the same
+    memory one after the other; what a larger step needs beyond the others comes in addition, until `release`.
 
     Example:
         >>> if torch.cuda.is_available():

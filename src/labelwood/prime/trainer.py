@@ -159,9 +159,7 @@ class Trainer:
             half=self._half(),
             compiled=t.compile,
         )
-        whole = t.accumulate == 1 and t.chunk_size is None and self.processes.n == 1
-        is_round = self._embed.packs and self._embed.feeder.longest > 1  # or each batch would have a size of its own
-        self.recorder = Recorder(self._recorded, self.device) if t.compile and t.replay and whole and is_round else None
+        self.recorder = Recorder(self._recorded, self.device) if t.compile and t.replay and self._repeats() else None
         vectors = unit(self._everything(self._embed))
         # What the encoder last gave to each query: there since then, and not computed anew for clusters.
         self._first_mean_cosine = mean_cosine(vectors[: len(self.pairs.queries)])
@@ -175,6 +173,12 @@ class Trainer:
         )
         self.network = network.to(self.device)
         self.processes.align(self.network.state_dict().values())
+
+    def _repeats(self) -> bool:
+        """Whether steps are in one piece, and have sizes that come again."""
+        b, t, embed = self.settings.batches, self.settings.training, self._embed
+        is_whole = t.accumulate == 1 and t.chunk_size is None and self.processes.n == 1
+        return is_whole and b.columns != "distinct" and embed.packs and embed.feeder.longest > 1
 
     def _half(self) -> Any:
         halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
