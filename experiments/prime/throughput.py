@@ -1,7 +1,7 @@
 """Queries a second of training: the trainer, the bare encoder on the same tokens, and sentence-transformers.
 
 All with the same encoder, batches and precision, one after the other, and again; each round is kept. Ours and the bare
-encoder are compiled and replayed, sentence-transformers as its trainer is.
+encoder are compiled and replayed, the padded one only compiled, sentence-transformers as its trainer is.
 """
 
 from __future__ import annotations

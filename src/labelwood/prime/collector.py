@@ -30,8 +30,8 @@ def undisturbed() -> Iterator[Callable[[], None]]:
     is_ours = gc.get_freeze_count() < _PROGRAM_S
 
     def settle() -> None:
-        gc.collect()
         if is_ours:
+            gc.collect()
             gc.freeze()
 
     try:

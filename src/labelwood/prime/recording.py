@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -13,9 +16,10 @@ from labelwood.errors import LabelwoodError
 class Recorder:
     """A step of training on a GPU, recorded once for each size of its inputs and replayed from then on.
 
-    The first step of a size is done as it is, so that everything is compiled; the second is recorded. What `step`
-    changes must stay where it is, it must not wait for the GPU, and it returns one tensor. Recordings use the same
-    memory one after the other; what a larger step needs beyond the others comes in addition, until `release`.
+    The first step of a size is done as it is, so that everything is compiled; the second is recorded, if there is
+    memory for it. What `step` changes must stay where it is, it must not wait for the GPU, and it returns one tensor.
+    Recordings use the same memory one after the other; what a larger step needs beyond the others comes in addition,
+    until `release`.
 
     Example:
         >>> if torch.cuda.is_available():
@@ -28,7 +32,8 @@ class Recorder:
 
     def __init__(self, step: Callable[..., Any], device: Any) -> None:
         self._step = step
-        self._stream = torch.cuda.Stream(device)
+        index = torch.device(device).index
+        self._stream = _stream_of(torch.cuda.current_device() if index is None else index)
         self._pool = torch.cuda.graph_pool_handle()
         self._recordings: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
 
@@ -40,16 +45,19 @@ class Recorder:
     def __call__(self, *inputs: Any) -> Any:
         """What the step returns for these inputs."""
         sizes = tuple(tensor.shape for tensor in inputs)
-        if sizes not in self._recordings:
+        replayed = self._recordings.get(sizes)
+        if replayed is None:
+            is_first = sizes not in self._recordings
             self._recordings[sizes] = None
-            return self._done(inputs)
-        replayed = self._recordings[sizes] or self._recorded(inputs)
-        self._recordings[sizes] = replayed
+            if is_first or not has_room(self._stream.device):
+                return self._done(inputs)
+            replayed = self._recordings[sizes] = self._recorded(inputs)
         return replayed(inputs)
 
     def release(self) -> None:
         """Forgets all recordings; their memory is there for others."""
         self._recordings.clear()
+        self._pool = torch.cuda.graph_pool_handle()  # the other one ends with the last of its recordings
 
     def _done(self, inputs: tuple[Any, ...]) -> Any:
         """Not recorded, but where recording takes place: what torch keeps for each stream is there then."""
@@ -63,21 +71,20 @@ class Recorder:
     def _recorded(self, inputs: tuple[Any, ...]) -> Callable[..., Any]:
         """Records the step, which does not do it yet."""
         graph, own = torch.cuda.CUDAGraph(), [tensor.clone() for tensor in inputs]
-        if torch.cuda.mem_get_info(self._stream.device)[0] < torch.cuda.memory_reserved(self._stream.device):
-            torch.cuda.empty_cache()  # of what other steps leave; only then, as they would have to ask for it anew
         try:
-            with torch.cuda.stream(self._stream):
+            with _without_collections(), torch.cuda.stream(self._stream):
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may go on
                 try:
                     found = self._step(*own)
                 finally:
                     graph.capture_end()
         except RuntimeError as e:
-            if isinstance(e.__context__, KeyboardInterrupt):
-                raise e.__context__ from None
-            reason = str(e).partition("\n")[0]
+            cause = e.__context__ or e  # where the step failed, its end only says that something had
+            if isinstance(cause, KeyboardInterrupt):
+                raise cause from None
+            reason = str(cause).partition("\n")[0]
             raise LabelwoodError(
-                f"steps with this encoder cannot be recorded ({reason}): set training.replay to false"
+                f"steps with this encoder cannot be recorded ({reason}): set training.replay to false, in a new process"
             ) from e
 
         def replayed(inputs: tuple[Any, ...]) -> Any:
@@ -87,3 +94,33 @@ class Recorder:
             return found.clone()  # the next replay overwrites it
 
         return replayed
+
+
+@cache
+def _stream_of(device: int) -> Any:
+    """One for all trainings: torch keeps some memory for each for good."""
+    return torch.cuda.Stream(device)
+
+
+def has_room(device: Any) -> bool:
+    """Whether a step can be recorded and another one be done beside the recordings.
+
+    Each needs as much as has ever been used at a time, or less. While a step is recorded torch cannot give back what it
+    keeps for later, so that this is done before.
+    """
+    needed = 2 * torch.cuda.max_memory_allocated(device)
+    if torch.cuda.mem_get_info(device)[0] < needed:
+        torch.cuda.empty_cache()
+    return bool(torch.cuda.mem_get_info(device)[0] >= needed)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Another recording that is let go now would spoil the one that is made."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -186,7 +186,7 @@ class TrainingSettings(_Group):
     accumulate: Count = 1  # batches a step
     chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch
     compile: bool = False
-    replay: bool = True  # what is compiled: recorded for each size of batches, which keeps the memory of a step
+    replay: bool = True  # with `compile`: steps are recorded for each size of batches, which keeps memory
     held_out: Share = 0.0  # share of rows to measure P@1 on
     evaluate_every: Count = 1  # epochs
     patience: Count | None = None  # evaluations without a better P@1 before training ends

@@ -186,7 +186,7 @@ def on_device(arrays: tuple[Any, ...], device: Any) -> list[Any]:
     arrays = tuple(np.asarray(array, np.int64) for array in arrays)
     if torch.device(device).type == "cpu":
         return [torch.from_numpy(array) for array in arrays]
-    # By torch a copy of this size would wake a thread for each core, and these then wait for the next one, busily.
+    # Not copied by torch, which would do so with a thread for each core, and these spin while they wait for more.
     together = torch.empty(sum(array.size for array in arrays), dtype=torch.int64, pin_memory=True)
     np.concatenate([array.ravel() for array in arrays], out=together.numpy())
     parts = together.to(device, non_blocking=True).split([array.size for array in arrays])

@@ -131,7 +131,6 @@ class Trainer:
         self.course = Course()
         self.history: list[dict[str, float]] = []
         self.best_weights: dict[str, Any] = {}
-        self._is_new = True  # until the first step
         self._names: tuple[str, ...] = ()  # of the losses that are recorded
         self._begin(encoder.to(self.device))
         b, t = settings.batches, settings.training
@@ -223,9 +222,8 @@ class Trainer:
             after = course.position + 1
             is_last = after % self.settings.training.accumulate == 0 or after == self.n_batches
             losses.append(self.step(batch, changes_weights=is_last))
-            if self._is_new and self.settings.training.compile:  # which it has done now
+            if len(losses) == 1 and self.settings.training.compile:  # which it has done now
                 settle()
-            self._is_new = False
             course.position = after
             self.done = course.epoch * self.n_batches + course.position
             if is_last:
