@@ -48,6 +48,9 @@ def test_centroids_are_a_moving_average_and_duplicates_are_averaged_first():
     assert torch.allclose(memory.centroids, expected, atol=1e-6)
     assert torch.equal(memory.centroids[[1, 3]], start[[1, 3]])
     assert not list(memory.parameters()), "centroids are not learned by gradient"
+    again = CentroidMemory(start, momentum=0.95)
+    again.update(torch.tensor([0, 2, 3, 0, 0]), queries, which=torch.tensor([1, 0, 1]))
+    assert torch.equal(again.centroids, memory.centroids), "labels that stand for missing ones change nothing"
 
 
 def test_centroids_begin_as_means_of_queries_and_not_of_unit_length():
