@@ -77,10 +77,7 @@ def ours(prototypes, queries, k):
     clock = Clock(n_first)
     ways = {None: "exact", **{probes: f"{probes} of {clusters.max() + 1:,} clusters" for probes in PROBES}}
     found = {name: [] for name in ways.values()}
-    for (
-        probes,
-        name,
-    ) in ways.items():  # one way after the other, as faiss: an exact search leaves nothing else in the cache
+    for probes, name in ways.items():  # one after the other, as faiss: an exact search leaves nothing else in the cache
         for query in [*queries[:n_first], *queries]:
             found[name].append(clock(name, lambda q=query, n=probes: index.topk(q[None], k, probes=n)).ids[0])
     exact = np.array(found["exact"][n_first:])

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_PROGRAM_S = 10_000  # objects that are passed over where a program wants that; some hundred are from the start on
+_WANTED = 10_000  # objects: where a program wants them passed over, there are more; some hundred are from the start on
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def undisturbed() -> Iterator[Callable[[], None]]:
         True
     """
 
-    is_ours = gc.get_freeze_count() < _PROGRAM_S
+    is_ours = gc.get_freeze_count() < _WANTED
 
     def settle() -> None:
         if is_ours:

@@ -60,7 +60,7 @@ class Embedder:
             return encode(*(self.feeder.packed(which) if self.packs else self.feeder.padded(which))).float()
 
     def of_packed(self, texts: Packed) -> Any:
-        """The same of texts that are on the device already, always by compiled code."""
+        """The same of texts that are on the device already, as in training."""
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
             return self._learning(*texts).float()
 
