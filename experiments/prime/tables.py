@@ -139,14 +139,16 @@ def _papers(config: str, base: str) -> list[float | None]:
 
 
 def course(found: Found) -> dict[str, str]:
-    """P@1 on held-out rows after a few epochs and after all."""
+    """P@1 on held-out rows after a few epochs and after all, and the speed of the later ones as a whole."""
     lines = []
     for name, ways in found.items():
         for way, own in ways.items():
             early = min(EARLY, len(own["P@1"])) - 1
             cells = [f"{own['P@1'][at]:.1f} ({own['seconds'][at]:.0f} s)" for at in (early, -1)]
-            lines.append([NAMES[name], way, *cells])
-    return {"course": table(["held-out P@1", "", f"after {EARLY} epochs", "after all"], lines)}
+            rate = float(np.median(own["rates"][len(own["rates"]) // 2 :]))
+            lines.append([NAMES[name], way, *cells, f"{rate:,.0f}"])
+    header = ["held-out P@1", "", f"after {EARLY} epochs", "after all", "queries a second, later epochs"]
+    return {"course": table(header, lines)}
 
 
 def negatives(found: Found) -> dict[str, str]:

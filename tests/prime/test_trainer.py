@@ -146,10 +146,10 @@ def test_steps_with_sizes_that_come_again_change_the_weights_as_others_do(straig
     for trainer in (plain, replayed):
         trainer.train()
     assert plain.recorder is None
+    assert len(replayed.recorder.sizes) == replayed.total
     n_whole = max(1, len(plain.pairs.queries) // batches["size"])
-    assert len(replayed.recorder.sizes) == n_whole * replayed.settings.training.epochs
-    assert len(set(replayed.recorder.sizes)) < len(replayed.recorder.sizes)
-    assert len(straight) == len(replayed.recorder.sizes), "the rest of an epoch is not compiled"
+    assert len(straight) == n_whole * replayed.settings.training.epochs, "the rest of an epoch is not compiled"
+    assert len(set(replayed.recorder.sizes)) < replayed.total
     assert replayed.recorder.released
     expected, found = weights(plain), weights(replayed)
     missed, moved = (
@@ -322,7 +322,7 @@ from tests.prime.test_trainer import *
 settings = still({write_checkpoint(tmp_path, hidden_size=32)!r}, training={{"compile": True}})
 trainer = make(settings, device="cuda")
 of_packed = trainer._embed.of_packed
-trainer._embed.of_packed = lambda texts: of_packed(texts) * (1 + 0 * float(texts.ids.sum()))
+trainer._embed.of_packed = lambda texts, **how: of_packed(texts, **how) * (1 + 0 * float(texts.ids.sum()))
 with pytest.raises(LabelwoodError, match=r"cannot be recorded .* set training.replay to false") as e:
     trainer.train()
 assert "previous error" not in str(e.value), "which"
@@ -341,13 +341,15 @@ def test_sizes_are_recorded_once_and_replayed_with_new_numbers_on_cuda():
 
     recorder, expected = Recorder(step, "cuda"), 0.0
     rng = np.random.default_rng(0)
-    for n_before in (0, 5):
+    for n_before in (0, 6):
         for size in (4, 4, 8, 4, 8, 8, 4, 2, 4):
             numbers = rng.integers(9, size=size)
             expected += 3 * float(numbers.sum())
             assert recorder(torch.from_numpy(numbers).cuda().float()).item() == expected
         assert recorder.n_recorded == 2
-        assert len(n_done) == n_before + 5, "once as it is and once recorded, and one size came only once"
+        assert len(n_done) == n_before + 6, (
+            "as it is and recorded, anew after the larger one, and a size that came once"
+        )
         recorder.release()
         assert recorder.n_recorded == 0
 
@@ -361,14 +363,34 @@ def test_each_replay_drops_other_numbers_on_cuda():
     assert not any(torch.equal(a, b) for i, a in enumerate(found) for b in found[:i])
 
 
-@pytest.mark.parametrize(("free", "cached", "fits"), [(20, 0, True), (15, 5, True), (15, 4, False), (20, 90, True)])
+@on_a_gpu
+def test_recordings_of_all_sizes_share_the_memory_of_the_largest_on_cuda():
+    def step(numbers):
+        return sum((numbers * n).sum() for n in range(8)) + numbers.sort().values.cumsum(0).sum()
+
+    def held(sizes, n_recorded):
+        torch.cuda.reset_peak_memory_stats()
+        recorder = Recorder(step, "cuda")
+        for size in sizes:
+            recorder(torch.ones(size << 20, device="cuda"))
+        assert recorder.n_recorded == n_recorded
+        torch.cuda.empty_cache()
+        return torch.cuda.memory_reserved()
+
+    sizes = range(20, 40)
+    most = 1.5 * held([39] * 2, 1) + sum(4 * size << 20 for size in sizes)  # with an input for each
+    assert held([*sizes] * 3, 20) < most
+    assert held([*sizes, *sizes][::-1], 20) < most
+    assert held(np.repeat(sizes, 2).tolist(), 1) < most, "each is larger than those before, which are forgotten"
+
+
+@pytest.mark.parametrize(("free", "cached", "fits"), [(20, 0, True), (15, 5, True), (15, 4, False)])
 def test_a_step_is_recorded_where_another_one_fits_beside_it(monkeypatch, free, cached, fits):
     memory = {"free": free}
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (memory["free"], 80))
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 10)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: memory.update(free=free + cached))
     assert has_room("cuda") == fits
-    assert memory["free"] == free + cached * (free < 20)
 
 
 def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):

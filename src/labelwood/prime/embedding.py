@@ -53,16 +53,17 @@ class Embedder:
         if compiled:
             self._learning = torch.compile(self._asked, dynamic=True)
 
-    def __call__(self, which: Ids, *, compiled: bool = True) -> Any:
+    def __call__(self, which: Ids) -> Any:
         """Vectors u of some texts, through which gradients flow; by compiled code only in training."""
-        encode = self._learning if compiled and self.encoder.training else self._asked
+        encode = self._learning if self.encoder.training else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
             return encode(*(self.feeder.packed(which) if self.packs else self.feeder.padded(which))).float()
 
-    def of_packed(self, texts: Packed) -> Any:
-        """The same of texts that are on the device already, as in training."""
+    def of_packed(self, texts: Packed, *, compiled: bool = True) -> Any:
+        """The same in training, of texts that are on the device already."""
+        encode = self._learning if compiled else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
-            return self._learning(*texts).float()
+            return encode(*texts).float()
 
     def release(self) -> None:
         """Forgets what was compiled: after eight encoders torch would compile no more. It cannot forget only some."""

@@ -18,8 +18,8 @@ class Recorder:
 
     The first step of a size is done as it is, so that everything is compiled; the second is recorded, if there is
     memory for it. What `step` changes must stay where it is, it must not wait for the GPU, and it returns one tensor.
-    Recordings use the same memory one after the other; what a larger step needs beyond the others comes in addition,
-    until `release`.
+    Recordings use the same memory one after the other, that of the largest step. When a larger one comes, all are
+    forgotten and made again, in memory for that.
 
     Example:
         >>> if torch.cuda.is_available():
@@ -34,8 +34,9 @@ class Recorder:
         self._step = step
         index = torch.device(device).index
         self._stream = _stream_of(torch.cuda.current_device() if index is None else index)
-        self._pool = torch.cuda.graph_pool_handle()
         self._recordings: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
+        self._has_room: bool | None  # None before it is asked
+        self.release()
 
     @property
     def n_recorded(self) -> int:
@@ -45,19 +46,29 @@ class Recorder:
     def __call__(self, *inputs: Any) -> Any:
         """What the step returns for these inputs."""
         sizes = tuple(tensor.shape for tensor in inputs)
-        replayed = self._recordings.get(sizes)
-        if replayed is None:
-            is_first = sizes not in self._recordings
+        if sizes not in self._recordings:
+            if all(_n_numbers(sizes) > _n_numbers(others) for others in self._recordings):
+                self._forget()
             self._recordings[sizes] = None
-            if is_first or not has_room(self._stream.device):
-                return self._done(inputs)
-            replayed = self._recordings[sizes] = self._recorded(inputs)
+            torch.cuda.empty_cache()  # of pieces that fit other sizes
+            return self._done(inputs)
+        if self._has_room is None:
+            self._has_room = has_room(self._stream.device)
+        if not self._has_room:
+            return self._done(inputs)
+        replayed = self._recordings[sizes] = self._recordings[sizes] or self._recorded(inputs)
         return replayed(inputs)
 
     def release(self) -> None:
-        """Forgets all recordings; their memory is there for others."""
+        """Forgets all recordings and sizes; the memory is there for others."""
         self._recordings.clear()
-        self._pool = torch.cuda.graph_pool_handle()  # the other one ends with the last of its recordings
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets all recordings, not which sizes there are."""
+        self._recordings = dict.fromkeys(self._recordings)
+        self._has_room = None
+        self._pool = torch.cuda.graph_pool_handle()  # another one ends with the last of its recordings
 
     def _done(self, inputs: tuple[Any, ...]) -> Any:
         """Not recorded, but where recording takes place: what torch keeps for each stream is there then."""
@@ -75,6 +86,8 @@ class Recorder:
             with _without_collections(), torch.cuda.stream(self._stream):
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may go on
                 try:
+                    if not self.n_recorded:
+                        _reserve(self._stream.device)
                     found = self._step(*own)
                 finally:
                     graph.capture_end()
@@ -96,6 +109,10 @@ class Recorder:
         return replayed
 
 
+def _n_numbers(sizes: tuple[Any, ...]) -> int:
+    return sum(size.numel() for size in sizes)
+
+
 @cache
 def _stream_of(device: int) -> Any:
     """One for all trainings: torch keeps some memory for each for good."""
@@ -103,15 +120,18 @@ def _stream_of(device: int) -> Any:
 
 
 def has_room(device: Any) -> bool:
-    """Whether a step can be recorded and another one be done beside the recordings.
+    """Whether steps can be recorded, and others be done beside them: each needs as much as ever was used at a time.
 
-    Each needs as much as has ever been used at a time, or less. While a step is recorded torch cannot give back what it
-    keeps for later, so that this is done before.
+    While a step is recorded torch cannot give back what it keeps for later, so that this is done before.
     """
-    needed = 2 * torch.cuda.max_memory_allocated(device)
-    if torch.cuda.mem_get_info(device)[0] < needed:
-        torch.cuda.empty_cache()
-    return bool(torch.cuda.mem_get_info(device)[0] >= needed)
+    torch.cuda.empty_cache()
+    return bool(torch.cuda.mem_get_info(device)[0] >= 2 * torch.cuda.max_memory_allocated(device))
+
+
+def _reserve(device: Any) -> None:
+    """Takes all the memory of recordings in one piece: from pieces that fit one size, torch could not make others."""
+    n_bytes = torch.cuda.max_memory_allocated(device) - torch.cuda.memory_allocated(device)
+    torch.empty(n_bytes, dtype=torch.uint8, device=device)
 
 
 @contextmanager

@@ -250,8 +250,7 @@ class Trainer:
 
     def step(self, batch: Batch, *, changes_weights: bool = True) -> dict[str, Any]:
         """Learns from a batch, and changes the weights if it is the last of its step; its losses, on the device."""
-        is_whole = len(batch.queries) == min(self.settings.batches.size, len(self.pairs.queries))
-        if self.recorder is not None and is_whole:  # the rest of an epoch has another size each time
+        if self.recorder is not None:
             return self._replayed(self.recorder, batch)
         parts = self._learn(batch)
         if changes_weights:
@@ -272,8 +271,10 @@ class Trainer:
     def _recorded(self, ids: Any, positions: Any, of_text: Any, bounds: Any, *others: Any) -> Any:
         """What is asked of the GPU in a step, for texts end to end and what else is known of them."""
         known = Known(*others)
-        self.network.zero_grad(set_to_none=True)
-        vectors = self._embed.of_packed(Packed(ids, positions, of_text, bounds, self._embed.feeder.longest))
+        # For the rest of an epoch all might be compiled anew, since it is so much smaller.
+        is_whole = len(known.rows) == min(self.settings.batches.size, len(self.pairs.queries))
+        texts = Packed(ids, positions, of_text, bounds, self._embed.feeder.longest)
+        vectors = self._embed.of_packed(texts, compiled=is_whole)
         total, parts = self._loss(vectors[: len(known.rows)], vectors[len(known.rows) :], known)
         self.scaler.scale(total).backward()
         self.optimiser.step(self.scaler)
@@ -310,10 +311,9 @@ class Trainer:
 
     def _together(self, queries: Ids, texts: Ids) -> tuple[Any, Any]:
         """Vectors of queries and of labels' texts, in one pass where the lengths of one do not pad the other."""
-        compiled = self.recorder is None  # else this is the rest of an epoch, for whose size nothing has been compiled
         if not self._embed.packs:
             return self._embed(queries), self._embed(texts)
-        vectors = self._embed(np.concatenate([queries, texts]), compiled=compiled)
+        vectors = self._embed(np.concatenate([queries, texts]))
         return vectors[: len(queries)], vectors[len(queries) :]
 
     def _placed(self, batch: Batch) -> Known:
