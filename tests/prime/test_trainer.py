@@ -12,19 +12,19 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from tests.prime.samples import QUICK, changed, texts_and_labels, write_checkpoint
+from tests.prime.samples import QUICK, changed, on_a_gpu, texts_and_labels, write_checkpoint
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import as_labels
-from labelwood.prime import embedding
+from labelwood.prime import embedding, packing
 from labelwood.prime import trainer as trainer_module
 from labelwood.prime.encoder import load_encoder
 from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.optimiser import Optimiser
 from labelwood.prime.packing import use_packed_attention
-from labelwood.prime.recording import Recorder, has_room
 from labelwood.prime.settings import TrainingSettings, as_settings
 from labelwood.prime.tokens import Tokens
 from labelwood.prime.trainer import Pairs, Trainer
@@ -105,12 +105,15 @@ def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
 
 
 class Straight:
-    """Takes the place of a recorder where there is no GPU: does each step, and notes the sizes of its inputs."""
+    """Takes the place of a recorder where there is no GPU: does each step, and notes the sizes of its inputs, and the
+    last of them.
+    """
 
     def __init__(self, step, device):
         self.step, self.sizes, self.released = step, [], False
 
     def __call__(self, *inputs):
+        self.inputs = inputs
         self.sizes.append(tuple(tensor.shape for tensor in inputs))
         return self.step(*inputs).clone()
 
@@ -180,6 +183,32 @@ def test_steps_are_replayed_only_where_they_are_one_piece_with_sizes_that_come_a
     assert make(settings).recorder is None
     compiled = {**settings, "training": {**settings["training"], "compile": True}}
     assert (make(compiled).recorder is not None) == replays
+
+
+@pytest.mark.parametrize("positives", [1, 2])
+def test_a_step_asks_the_device_for_no_number(straight, checkpoint, monkeypatch, positives):
+    """Else it could not be recorded: here its tensors have sizes and no numbers, and whoever asks for one fails."""
+    training = {"compile": True, "epochs": 1}
+    trainer = make(changed(encoder={"checkpoint": checkpoint}, batches={"positives": positives}, training=training))
+    trainer.train()
+
+    def attention(module, query, key, value, mask, **_):  # ours would take texts one by one on a CPU
+        return (query + key + value)[0].transpose(0, 1)[None], None
+
+    monkeypatch.setattr(packing, "packed_attention", attention)
+    monkeypatch.setattr(trainer, "_half", lambda: torch.bfloat16)
+    packing.use_packed_attention(trainer.network.encoder.model)
+    with FakeTensorMode() as mode:
+        for module in trainer.network.modules():
+            for tensors in (module._parameters, module._buffers):
+                tensors |= {name: mode.from_tensor(t) for name, t in tensors.items() if t is not None}
+        trainer.bank = mode.from_tensor(trainer.bank)
+        trainer.optimiser = Optimiser(trainer.network, trainer.settings.training, total_steps=1)
+        inputs = [mode.from_tensor(tensor) for tensor in trainer.recorder.inputs]
+        trainer.network.train()
+        assert len(trainer._recorded(*inputs)) == len(trainer._names)
+        with pytest.raises(DataDependentOutputException):
+            float(trainer.bank.sum())
 
 
 def test_steps_are_not_replayed_where_texts_are_padded(straight, monkeypatch):
@@ -267,7 +296,6 @@ def test_collections_pass_over_nothing_after_a_kill(monkeypatch):
     assert gc.get_freeze_count() < 10_000
 
 
-on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of its own modules, as it compiles
 
 
@@ -328,69 +356,6 @@ with pytest.raises(LabelwoodError, match=r"cannot be recorded .* set training.re
 assert "previous error" not in str(e.value), "which"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-@on_a_gpu
-def test_sizes_are_recorded_once_and_replayed_with_new_numbers_on_cuda():
-    total, n_done = torch.zeros(3, device="cuda"), []
-
-    def step(numbers):
-        n_done.append(1)
-        total.add_(numbers.sum() * torch.ones(3, device="cuda"))
-        return total.sum()
-
-    recorder, expected = Recorder(step, "cuda"), 0.0
-    rng = np.random.default_rng(0)
-    for n_before in (0, 6):
-        for size in (4, 4, 8, 4, 8, 8, 4, 2, 4):
-            numbers = rng.integers(9, size=size)
-            expected += 3 * float(numbers.sum())
-            assert recorder(torch.from_numpy(numbers).cuda().float()).item() == expected
-        assert recorder.n_recorded == 2
-        assert len(n_done) == n_before + 6, (
-            "as it is and recorded, anew after the larger one, and a size that came once"
-        )
-        recorder.release()
-        assert recorder.n_recorded == 0
-
-
-@on_a_gpu
-def test_each_replay_drops_other_numbers_on_cuda():
-    recorder = Recorder(lambda ones: torch.nn.functional.dropout(ones, 0.5), "cuda")
-    found = [recorder(torch.ones(64, device="cuda")) for _ in range(6)]
-    assert recorder.n_recorded == 1
-    assert all(0 < float(each.mean()) < 2 for each in found)
-    assert not any(torch.equal(a, b) for i, a in enumerate(found) for b in found[:i])
-
-
-@on_a_gpu
-def test_recordings_of_all_sizes_share_the_memory_of_the_largest_on_cuda():
-    def step(numbers):
-        return sum((numbers * n).sum() for n in range(8)) + numbers.sort().values.cumsum(0).sum()
-
-    def held(sizes, n_recorded):
-        torch.cuda.reset_peak_memory_stats()
-        recorder = Recorder(step, "cuda")
-        for size in sizes:
-            recorder(torch.ones(size << 20, device="cuda"))
-        assert recorder.n_recorded == n_recorded
-        torch.cuda.empty_cache()
-        return torch.cuda.memory_reserved()
-
-    sizes = range(20, 40)
-    most = 1.5 * held([39] * 2, 1) + sum(4 * size << 20 for size in sizes)  # with an input for each
-    assert held([*sizes] * 3, 20) < most
-    assert held([*sizes, *sizes][::-1], 20) < most
-    assert held(np.repeat(sizes, 2).tolist(), 1) < most, "each is larger than those before, which are forgotten"
-
-
-@pytest.mark.parametrize(("free", "cached", "fits"), [(20, 0, True), (15, 5, True), (15, 4, False)])
-def test_a_step_is_recorded_where_another_one_fits_beside_it(monkeypatch, free, cached, fits):
-    memory = {"free": free}
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (memory["free"], 80))
-    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 10)
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: memory.update(free=free + cached))
-    assert has_room("cuda") == fits
 
 
 def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):
