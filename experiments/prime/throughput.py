@@ -63,11 +63,12 @@ class Bench:
 
         from labelwood.inputs import as_labels  # noqa: PLC0415
         from labelwood.prime.encoder import load_encoder  # noqa: PLC0415
+        from labelwood.prime.precision import half_for  # noqa: PLC0415
         from labelwood.prime.tokens import Tokens  # noqa: PLC0415
 
         self.torch, self.trials, self.size = torch, trials, trials.given.batch or BATCH
         self.device = torch.device(trials.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self.half = torch.bfloat16 if self.device.type == "cuda" else None
+        self.half = half_for("bf16", self.device)
         self.encoder = load_encoder(trials.settings("dpr", seed=0).encoder).to(self.device)
         length = MAX_TOKENS[trials.corpus.name]
         train = trials.corpus.train
@@ -136,23 +137,30 @@ class Bench:
         return ahead(batch, count())
 
     def padded(self) -> Step:
-        """Forward and backward of the encoder alone, as is usual: padded, a text for each pair."""
-        batches, embed = self.batches("anchored_lite"), self._embedder(pack=False)
+        """Forward and backward of the encoder alone, as is usual: a text for each pair, all padded to the longest."""
+        from labelwood.prime.tokens import TokenFeeder  # noqa: PLC0415
+
+        batches, feeder = self.batches("anchored_lite"), TokenFeeder(self.tables, self.device)
+        encode = self.torch.compile(self.encoder, dynamic=True) if self.trials.given.compile else self.encoder
         self.encoder.train()
 
         def step() -> None:
             batch = next(batches)
             for which in (batch.queries, batch.labels[batch.columns] + len(self.tables[0])):
-                self._backward(embed(which))
+                with self.torch.autocast(self.device.type, self.half, enabled=self.half is not None):
+                    vectors = encode(*feeder.padded(which))
+                self._backward(vectors)
 
         return step
 
     def bare(self, config: str) -> Step:
         """Forward and backward of the encoder alone on the very batches that the trainer feeds it."""
+        from labelwood.prime.embedding import Embedder  # noqa: PLC0415
         from labelwood.prime.recording import Recorder  # noqa: PLC0415
         from labelwood.prime.tokens import Packed  # noqa: PLC0415
 
-        batches, embed = self.batches(config), self._embedder(pack=True)
+        how = {"half": self.half, "compiled": self.trials.given.compile}
+        batches, embed = self.batches(config), Embedder(self.encoder, self.tables, device=self.device, **how)
         self.encoder.train()
 
         def backward(*texts: Any) -> Any:
@@ -176,12 +184,6 @@ class Bench:
         total.backward()
         self.encoder.zero_grad(set_to_none=True)
         return total.detach()
-
-    def _embedder(self, *, pack: bool) -> Any:
-        from labelwood.prime.embedding import Embedder  # noqa: PLC0415
-
-        how = {"half": self.half, "compiled": self.trials.given.compile, "pack": pack}
-        return Embedder(self.encoder, self.tables, device=self.device, **how)
 
     def trainer(self, config: str) -> Step:
         """Whole steps of our trainer, with its sampling, prototypes, loss and update of weights."""

@@ -13,7 +13,7 @@ QUICK = {
     "encoder": {"checkpoint": "tiny:32", "max_tokens": 8},
     "prototypes": {"free_vectors": 32, "feedforward": 64},
     "batches": {"size": 32, "random_epochs": 1, "refresh_every": 2, "cluster_size": 8, "double_at": []},
-    "training": {"epochs": 4, "learning_rate": 0.01, "warm_up": 4.0},
+    "training": {"epochs": 4, "learning_rate": 0.01, "warm_up": 4.0, "precision": "fp32"},
 }
 
 

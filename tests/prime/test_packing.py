@@ -104,6 +104,28 @@ def test_only_training_is_compiled(encoder, monkeypatch):
     assert not asked
 
 
+def test_padded_texts_pass_beside_texts_that_are_as_long(encoder, monkeypatch):
+    monkeypatch.setattr(embedding, "_ON_A_CPU", 32)
+    texts, which = ["q1", "q1 q2 q3 q4 q5 q6 q7 q8 q9", "q3 q4"] * 4, np.array([4, 0, 7, 1, 2, 10, 1])
+    embed = Embedder(encoder, (Tokens.of(texts, encoder.tokenizer, max_tokens=16),), device="cpu", pack=False)
+    expected = encoder(*embed.feeder.padded(which))
+    widths, padded = [], embed.feeder.padded
+    monkeypatch.setattr(
+        embed.feeder, "padded", lambda some: widths.append(int(max(embed.feeder.lengths[some]))) or padded(some)
+    )
+    for found in (embed(which), embed.all(which)):
+        assert torch.allclose(found, expected, atol=1e-5)
+    assert widths[:4] == [4, 11, 11, 11]
+    weights = torch.linspace(-1, 1, expected.numel()).view_as(expected)
+    gradients = [
+        torch.autograd.grad((v * weights).sum(), list(encoder.parameters()), allow_unused=True)
+        for v in (embed(which), expected)
+    ]
+    for own, other in zip(*gradients, strict=True):
+        assert (own is None) == (other is None)
+        assert own is None or torch.allclose(own, other, atol=1e-5)
+
+
 def test_products_are_scaled_as_the_encoder_wants():
     tokens, bounds = torch.randn(1, 2, 5, 4), torch.tensor([0, 5])
     for scaling in (None, 0.5, 0.1):

@@ -89,3 +89,5 @@ def test_chunks_by_length_hold_every_text_once():
     assert sorted(np.concatenate(chunks).tolist()) == list(range(6))
     lengths = tokens.lengths[which[np.concatenate(chunks)]]
     assert (np.diff(lengths) >= 0).all()
+    assert [len(chunk) for chunk in chunks] == [3, 3], "as even as they can be"
+    assert TokenFeeder((tokens,), "cpu").by_length(which[:0], 4) == []

@@ -1,4 +1,4 @@
-"""Texts to vectors, as fast as the device allows: packed where that is possible, padded elsewhere."""
+"""Texts to vectors, as fast as the device allows: packed where that is possible, else padded beside texts as long."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import torch
 
 from labelwood.prime.packing import can_pack
-from labelwood.prime.tokens import Ids, Packed, TokenFeeder, Tokens
+from labelwood.prime.tokens import Ids, Packed, TokenFeeder, Tokens, on_device
 
-_TEXTS_AT_A_TIME = 512
-_TOKENS_AT_A_TIME = 1 << 17  # where texts are packed
+# Tokens that pass the encoder together, if every text is as long as the longest: packed on a GPU, padded on a GPU, and
+# on a CPU, where they are to fit into its caches.
+_PACKED, _PADDED, _ON_A_CPU = 1 << 17, 1 << 15, 1 << 11
 
 
 class Embedder:
@@ -57,7 +58,17 @@ class Embedder:
         """Vectors u of some texts, through which gradients flow; by compiled code only in training."""
         encode = self._learning if self.encoder.training else self._asked
         with torch.autocast(self.device.type, self.half, enabled=self.half is not None):
-            return encode(*(self.feeder.packed(which) if self.packs else self.feeder.padded(which))).float()
+            if self.packs:
+                return encode(*self.feeder.packed(which)).float()
+            chunks = self.feeder.by_length(which, self._at_a_time())
+            vectors = [encode(*self.feeder.padded(which[chunk])).float() for chunk in chunks]
+        (places,) = on_device((np.argsort(np.concatenate(chunks)),), self.device)
+        return torch.cat(vectors).index_select(0, places)
+
+    def _at_a_time(self) -> int:
+        """How many texts pass the encoder together, at most."""
+        n_tokens = _PACKED if self.packs else _ON_A_CPU if self.device.type == "cpu" else _PADDED
+        return max(1, n_tokens // self.feeder.longest)
 
     def of_packed(self, texts: Packed, *, compiled: bool = True) -> Any:
         """The same in training, of texts that are on the device already."""
@@ -74,11 +85,10 @@ class Embedder:
         """Vectors u of all texts or many, without a gradient; the encoder's dropout is off meanwhile."""
         which = np.arange(len(self.feeder.lengths)) if which is None else which
         vectors = torch.empty(len(which), self.encoder.dim, device=self.device)
-        size = max(1, _TOKENS_AT_A_TIME // self.feeder.longest) if self.packs else _TEXTS_AT_A_TIME
         was_training = self.encoder.training
         self.encoder.eval()
         with torch.inference_mode():
-            for chunk in self.feeder.by_length(which, size):
+            for chunk in self.feeder.by_length(which, self._at_a_time()):
                 vectors[torch.from_numpy(chunk).to(self.device, non_blocking=True)] = self(which[chunk])
         self.encoder.train(was_training)
         return vectors

@@ -182,7 +182,7 @@ class TrainingSettings(_Group):
     weight_decay: Amount = 0.01
     epsilon: Positive = 1e-6
     warm_up: Amount | None = None  # steps; below one, a share of all steps; None: a hundred, or a tenth if that is less
-    precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # on a GPU; CPUs compute in fp32
+    precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # where the device multiplies it; else fp32
     accumulate: Count = 1  # batches a step
     chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch
     compile: bool = False

@@ -143,9 +143,10 @@ class TokenFeeder:
         return Packed(ids, at - bounds[owners], owners, bounds.int(), self.longest)
 
     def by_length(self, which: Ids, size: int) -> list[Ids]:
-        """Places in `which`, `size` at a time, so that texts of about the same length come together."""
+        """Places in `which`, at most `size` at a time, so that texts of about the same length come together."""
         order = np.argsort(self.lengths[which], kind="stable")
-        return [order[at : at + size] for at in range(0, len(order), size)]
+        n = -(-len(order) // size)
+        return np.array_split(order, n) if n else []  # evenly: a single text left over would be compiled for
 
 
 def fillers(n_texts: int, n_tokens: int, longest: int) -> Ids:

@@ -26,6 +26,7 @@ from labelwood.prime.mining import mined
 from labelwood.prime.network import DualEncoder, all_prototypes
 from labelwood.prime.objective import Objective, Relations, marked
 from labelwood.prime.optimiser import Optimiser
+from labelwood.prime.precision import half_for
 from labelwood.prime.processes import Processes
 from labelwood.prime.recording import Recorder
 from labelwood.prime.samplers import Batch, BatchSampler, HardNegatives, QueryOrder, ahead
@@ -180,8 +181,7 @@ class Trainer:
         return is_whole and b.columns != "distinct" and embed.packs and embed.feeder.longest > 1
 
     def _half(self) -> Any:
-        halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
-        return halves.get(self.settings.training.precision) if self.device.type == "cuda" else None
+        return half_for(self.settings.training.precision, self.device)
 
     def train(self) -> None:
         """Runs until the last epoch, or until held-out P@1 no longer rises; leaves the best weights in `network`."""
@@ -289,13 +289,11 @@ class Trainer:
         """Adds the gradient of a batch, of which each process encodes a share; returns its losses, on the device."""
         queries = self.processes.share(batch.queries)
         texts = self.processes.share(batch.labels + len(self.pairs.queries))
-        cached = None
         with self.processes.own_randomness(self.settings.training.seed, self.course.epoch, self.course.position):
-            if self.settings.training.chunk_size is None:
-                of_queries, of_texts = self._together(queries, texts)
-            else:
-                cached = self._cached(np.concatenate([queries, texts]))
-                of_queries, of_texts = cached.vectors[: len(queries)], cached.vectors[len(queries) :]
+            both = np.concatenate([queries, texts])
+            cached = None if self.settings.training.chunk_size is None else self._cached(both)
+            vectors = self._embed(both) if cached is None else cached.vectors
+        of_queries, of_texts = vectors[: len(queries)], vectors[len(queries) :]
         of_queries = self.processes.gathered(of_queries, len(batch.queries))
         of_texts = self.processes.gathered(of_texts, len(batch.labels))
         total, parts = self._loss(of_queries, of_texts, self._placed(batch))
@@ -308,13 +306,6 @@ class Trainer:
         """Vectors of texts that pass the encoder in chunks."""
         chunks = self._embed.feeder.by_length(which, self.settings.training.chunk_size or len(which))
         return CachedEmbeddings(lambda places: self._embed(which[places]), chunks, self.device)
-
-    def _together(self, queries: Ids, texts: Ids) -> tuple[Any, Any]:
-        """Vectors of queries and of labels' texts, in one pass where the lengths of one do not pad the other."""
-        if not self._embed.packs:
-            return self._embed(queries), self._embed(texts)
-        vectors = self._embed(np.concatenate([queries, texts]))
-        return vectors[: len(queries)], vectors[len(queries) :]
 
     def _placed(self, batch: Batch) -> Known:
         rows, labels, columns, positives, owners, *pairs = on_device(tuple(batch), self.device)
