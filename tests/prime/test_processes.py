@@ -120,6 +120,11 @@ def test_processes_that_see_different_checkpoints_are_told_so(both):
     assert all(found["refusal/is clear"] for found in both[0])
 
 
+def test_processes_leave_each_other_before_they_end(folder, both):
+    """Python ends else while their connection has threads, which may abort it."""
+    assert [(folder / f"is-connected-{rank}").read_text() for rank in (0, 1)] == ["False", "False"]
+
+
 def test_only_the_main_process_shows_progress_and_writes_files(folder, both):
     found, printed = both
     assert ["training" in text for text in printed] == [True, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from pathlib import Path
 
@@ -120,7 +122,13 @@ def resumed(settings, folder, **options):
     return learner
 
 
+def note_whether_left(folder):
+    """Runs at the end of the process, after whatever is registered later."""
+    (folder / f"is-connected-{os.environ['RANK']}").write_text(str(torch.distributed.is_initialized()))
+
+
 def main(folder):
+    atexit.register(note_whether_left, folder)
     processes = Processes.joined("cpu" if torch.cuda.is_available() else None)
     assert processes.n == 2
     found = {name: outcome(trained(settings, processes=processes)) for name, settings in cases(folder).items()}

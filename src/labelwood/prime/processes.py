@@ -7,11 +7,13 @@ gathering counts once for each process, is the gradient of the batch. So a step 
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
+from time import sleep
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +27,7 @@ from labelwood.prime.gradient_cache import random_state, set_random_state
 Ids = NDArray[np.int64]
 Array = TypeVar("Array", bound=NDArray[Any])
 _DROPOUT = 5  # what random numbers are for; the samplers and the split have others
+_LETTING_GO = 0.1  # seconds
 _PATIENCE = timedelta(hours=2)  # the others wait while the main process finds clusters
 
 
@@ -65,6 +68,8 @@ class Processes:
             raise ParameterError(f"device is {device!r} in each of several processes: leave it out, each has its own")
         from accelerate import PartialState
 
+        if not distributed.is_initialized():
+            atexit.register(_leave)
         # Without a GPU and without being told so, Accelerate would leave the processes alone.
         state = PartialState(cpu=device == "cpu" or not torch.cuda.is_available(), timeout=_PATIENCE)
         return cls(state.process_index, state.num_processes, state.device)
@@ -146,6 +151,16 @@ class Processes:
             yield
         finally:
             set_random_state(before, self.device)
+
+
+def _leave() -> None:
+    """Ends the connection before Python ends, while its threads may still let go of what they have sent.
+
+    Later that aborts the process, and a launcher kills the main one then, which may still be saving the model.
+    """
+    if distributed.is_initialized():
+        sleep(_LETTING_GO)
+        distributed.destroy_process_group()
 
 
 class _Gathered(torch.autograd.Function):  # type: ignore[misc]  # torch is not typed here
