@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from labelwood.prime.answering import QueryEncoder
 from labelwood.prime.embedding import embedded
 from labelwood.prime.encoder import TinyEncoder, load_encoder, unit
 from labelwood.prime.settings import EncoderSettings
+from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import Tokens
 
 TEXTS = ["", "q1 word2", "q3", *(f"word{i} q{i} " * (i % 7) for i in range(20))]
@@ -74,6 +76,18 @@ def test_a_distilled_encoder_has_a_graph_too(tmp_path, checkpoint):
     encoder.model = DistilBertModel(DistilBertConfig(vocab_size=encoder.tokenizer.n_tokens, **sizes)).eval()
     found = QueryEncoder(encoder, max_tokens=16, backend="onnx", n_threads=1)(TEXTS)
     assert (found * expected(encoder, TEXTS)).sum(axis=1).min() > 0.99999
+
+
+def test_a_text_without_any_token_is_the_same_in_the_graph(checkpoint):
+    encoder = encoder_of(checkpoint)
+    rules = json.loads(encoder.tokenizer.text)
+    encoder.tokenizer = SubwordTokenizer(json.dumps({**rules, "post_processor": None}), pad_id=0)
+    assert encoder.tokenizer.encode([""], 8) == [[]]
+    by_torch, by_onnx = (
+        QueryEncoder(encoder, max_tokens=16, backend=b, n_threads=1)(["", "q1"]) for b in ("torch", "onnx")
+    )
+    assert np.allclose(by_onnx, by_torch, atol=1e-5)
+    assert not by_onnx[0].any()
 
 
 def test_an_encoder_that_the_graph_is_not_made_for_is_refused(checkpoint, monkeypatch):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tests.prime.samples import write_checkpoint
+from transformers import GPT2Config, GPT2Model, T5Config, T5Model
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.prime.embedding import embedded
 from labelwood.prime.encoder import CheckpointEncoder, encoder_from_state, load_encoder
+from labelwood.prime.sentence_modules import SentenceModules
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import TokenFeeder, Tokens
@@ -51,6 +55,55 @@ def test_pooling_by_the_first_token_differs(checkpoint):
     assert not torch.allclose(means, firsts, atol=1e-3)
 
 
+POOLINGS = [
+    ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+    ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+    ({"pooling_mode": "cls", "include_prompt": True}, "cls"),
+    ({"pooling_mode": "lasttoken"}, "lasttoken"),
+    ({"pooling_mode": ["mean", "max"]}, "mean and max"),
+    ({"pooling_mode_max_tokens": True}, "max_tokens"),
+]
+
+
+def test_a_checkpoint_of_the_hub_is_read_as_a_folder_is(tmp_path, monkeypatch):
+    folder = tmp_path / "cached"
+    write_checkpoint(folder)
+    modules = [{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    asked = []
+    monkeypatch.setattr(
+        "transformers.utils.cached_file", lambda name, file: asked.append((name, file)) or str(folder / file)
+    )
+    assert SentenceModules.of("somebody/encoder") == ("", "cls")
+    assert asked == [("somebody/encoder", "modules.json"), ("somebody/encoder", "1_Pooling/config.json")]
+
+
+def test_a_name_that_the_hub_does_not_know_or_cannot_tell_has_no_modules(monkeypatch):
+    def not_there(name, file):
+        raise OSError("no way to the hub")
+
+    monkeypatch.setattr("transformers.utils.cached_file", not_there)
+    assert SentenceModules.of("somebody/encoder") == ("", "mean")
+
+
+def test_an_encoder_that_cannot_read_by_itself_is_one_clear_sentence(checkpoint, tmp_path):
+    sizes = {"d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 1, "num_heads": 2, "vocab_size": 200}
+    T5Model(T5Config(**sizes)).save_pretrained(tmp_path / "t5")
+    GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=16, vocab_size=200)).save_pretrained(
+        tmp_path / "gpt"
+    )
+    for name in ("t5", "gpt"):
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(Path(checkpoint) / file, tmp_path / name)
+    with pytest.raises(LabelwoodError, match=r"cannot read a text of 16 tokens .*: give another encoder"):
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path / "t5"), max_tokens=16))
+    assert load_encoder(EncoderSettings(checkpoint=str(tmp_path / "gpt"), max_tokens=16)).dim == 8
+    with pytest.raises(LabelwoodError, match="cannot read a text of 17 tokens"):
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path / "gpt"), max_tokens=8, max_label_tokens=17))
+
+
 def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path):
     folder = tmp_path / "sentence"
     write_checkpoint(folder / "0_Transformer")
@@ -62,6 +115,19 @@ def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path)
 
     list_modules(kinds)
     assert load_encoder(EncoderSettings(checkpoint=str(folder))).dim == 8
+    assert load_encoder(EncoderSettings(checkpoint=str(folder))).pooling == "mean", "nothing says how it pools"
+    (folder / "1_Pooling").mkdir()
+    for config, pooling in POOLINGS:
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 8, **config}))
+        if pooling in ("mean", "cls"):
+            assert load_encoder(EncoderSettings(checkpoint=str(folder))).pooling == pooling
+        else:
+            with pytest.raises(LabelwoodError, match=f"pools its tokens by {pooling}, which is not known"):
+                load_encoder(EncoderSettings(checkpoint=str(folder)))
+        assert load_encoder(EncoderSettings(checkpoint=str(folder), pooling="cls")).pooling == "cls", "it is asked for"
+    (folder / "1_Pooling" / "config.json").write_text("[1]")
+    with pytest.raises(LabelwoodError, match="does not say how an encoder pools"):
+        load_encoder(EncoderSettings(checkpoint=str(folder)))
     list_modules([*kinds, ("3_Dense", "Dense")])
     with pytest.raises(LabelwoodError, match="a module Dense"):
         load_encoder(EncoderSettings(checkpoint=str(folder)))

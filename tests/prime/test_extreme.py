@@ -36,24 +36,28 @@ def made(n=40, n_labels=10, dim=16, seed=0):
     return torch.from_numpy(vectors[:n]), vectors[n:], as_labels(Y, n)
 
 
-def loss_by_hand(similarities, truth, *, margin, n_positives, n_negatives, temperature):
+def loss_by_hand(similarities, truth, *, margin, n_positives, n_negatives, weighting, temperature):
     total = 0.0
     for sims, true in zip(similarities, truth, strict=True):
         positives = sorted(sims[true])[:n_positives]
         negatives = np.array(sorted(sims[~true], reverse=True)[:n_negatives])
         for positive in positives:
             losses = np.maximum(0, margin - positive + negatives)
-            weights = np.exp(np.where(losses > 0, negatives, 0) / temperature)
+            if weighting == "losses":
+                weights = np.where(losses > 0, np.exp(losses), 1e-30)
+            else:
+                weights = np.exp(np.where(losses > 0, negatives, 0) / temperature)
             total += (weights / weights.sum() * losses).mean()
     return total / len(similarities)
 
 
-def test_the_loss_is_that_of_the_hardest_positives_and_negatives():
+@pytest.mark.parametrize("weighting", ["losses", "masked"])
+def test_the_loss_is_that_of_the_hardest_positives_and_negatives(weighting):
     rng = np.random.default_rng(1)
     sims, truth = rng.uniform(-1, 1, (5, 9)), rng.random((5, 9)) < 0.4
     truth[0, 1:] = False  # fewer positives than are asked for
     truth[0, 0] = True
-    how = {"margin": 0.3, "n_positives": 3, "n_negatives": 4, "temperature": 0.2}
+    how = {"margin": 0.3, "n_positives": 3, "n_negatives": 4, "weighting": weighting, "temperature": 0.2}
     found = hardest_triplets(torch.from_numpy(sims), torch.from_numpy(truth), torch.from_numpy(truth), **how)
     assert found.item() == pytest.approx(loss_by_hand(sims, truth, **how), rel=1e-9)
 

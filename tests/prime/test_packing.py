@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -138,6 +142,20 @@ def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():
     encoder = TinyEncoder(dim=4)
     feeder, which = feeder_for(encoder), np.array([1, 4, 0])
     assert torch.allclose(encoder.packed(*feeder.packed(which)), encoder(*feeder.padded(which)), atol=1e-6)
+
+
+def test_an_encoder_that_packs_can_be_read_in_another_process(encoder, tmp_path):
+    feeder, which = feeder_for(encoder), np.array([4, 0, 2])
+    use_packed_attention(encoder.model)
+    (tmp_path / "encoder").write_bytes(pickle.dumps((encoder, feeder.padded(which))))
+    script = f"""
+import pickle, sys, numpy
+encoder, batch = pickle.load(open({str(tmp_path / "encoder")!r}, "rb"))
+numpy.save({str(tmp_path / "vectors.npy")!r}, encoder(*batch).detach().numpy())
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    expected = encoder(*feeder.padded(which)).detach().numpy()
+    assert np.allclose(np.load(tmp_path / "vectors.npy"), expected, atol=1e-6)
 
 
 def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):

@@ -111,6 +111,7 @@ def test_settings_reproduce_the_softmax_of_dexml():
         ({"loss": {"kind": "hinge"}}, "loss.kind is 'hinge' but should be"),
         ({"loss": {"margin_min": 0.5}}, "margin_min is above"),
         ({"prototypes": {"kind": "text"}, "objective": {"query_to_label": 0.0}}, "nothing ties queries to labels"),
+        ({"batches": {"columns": "all"}}, 'columns "all" is drawn for a query; set objective.label_to_query to 0'),
         ({"training": {"compile": "yes"}}, "training.compile is 'yes' but should be a valid boolean"),
         (5, "settings:"),
     ],

@@ -112,10 +112,10 @@ def _fingerprint(trainer: Trainer) -> str:
     """Of everything that decides which weights come out, except where a checkpoint is made."""
     settings = trainer.settings.model_dump(mode="json")
     del settings["training"]["checkpoint_every"], settings["classifiers"]  # these begin when this training is over
-    pairs = trainer.pairs
     digest = sha256(repr((settings, trainer.device.type)).encode())
-    for tokens in (pairs.queries, pairs.labels):
-        digest.update(tokens.digest().encode())
-    for matrix in (pairs.Y, pairs.spared):
-        digest.update(matrix.indptr.tobytes() + matrix.indices.tobytes())
+    for pairs in (trainer.pairs, trainer.held_out):
+        if pairs is not None:
+            digest.update(pairs.queries.digest().encode() + pairs.labels.digest().encode())
+            for matrix in (pairs.Y, pairs.spared):
+                digest.update(matrix.indptr.tobytes() + matrix.indices.tobytes())
     return digest.hexdigest()

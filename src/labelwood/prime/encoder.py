@@ -6,8 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
-from labelwood.prime.settings import EncoderSettings
+from labelwood.prime.packing import PACKED, register_packed_attention
+from labelwood.prime.sentence_modules import SentenceModules
+from labelwood.prime.settings import EncoderSettings, Pooling
 from labelwood.prime.tokenizer import SubwordTokenizer, Tokenizer, WordHasher
 from labelwood.store.state import State
 
@@ -23,7 +24,6 @@ _TINY_WORDS = 8192
 _TINY_DIM = 64
 _LARGEST = 10_000_000  # any size in the configuration of an encoder that anybody has
 _REPEATED = ("layer", "blocks", "experts", "groups", "stages", "depth")  # names of counts of parts that have weights
-_HARMLESS_MODULES = {"Transformer", "Pooling", "Normalize"}  # of a sentence-transformers folder
 
 
 class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
@@ -123,6 +123,12 @@ class CheckpointEncoder(Encoder):
         ).last_hidden_state[0]
         return packed_mean(hidden, owners, bounds) if self.pooling == "mean" else hidden[bounds[:-1]]
 
+    def __setstate__(self, state: Any) -> None:
+        """In another process transformers may have yet to know the attention that this encoder uses."""
+        super().__setstate__(state)
+        if self.model.config._attn_implementation == PACKED:
+            register_packed_attention()
+
     def state(self) -> State:
         """Everything the store needs; the tokenizer's file is an array of bytes."""
         config = json.loads(self.model.config.to_json_string(use_diff=False))
@@ -181,12 +187,17 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         return TinyEncoder(int(dim or _TINY_DIM))
     from transformers import AutoModel, AutoTokenizer
 
-    place = _transformer_in(settings.checkpoint)
+    modules = SentenceModules.of(settings.checkpoint)
+    pooling = _pooling(settings, modules)
+    place: dict[str, Any] = {
+        "pretrained_model_name_or_path": settings.checkpoint,
+        "subfolder": modules.transformer,
+        "trust_remote_code": False,
+    }
     try:
         with _quiet():
-            how = {"trust_remote_code": False, "use_safetensors": True, "output_loading_info": True}
-            model, report = AutoModel.from_pretrained(place, **how)
-            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, use_fast=True)
+            model, report = AutoModel.from_pretrained(**place, use_safetensors=True, output_loading_info=True)
+            tokenizer = AutoTokenizer.from_pretrained(**place, use_fast=True)
     except (OSError, ValueError, ImportError) as e:
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise LabelwoodError(
@@ -202,9 +213,36 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if not hasattr(tokenizer, "backend_tokenizer"):
         raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
     words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
-    encoder = CheckpointEncoder(model, words, settings.pooling)
+    encoder = CheckpointEncoder(model, words, pooling)
     check_tokens(encoder, settings)
+    _try(encoder, settings)
     return encoder
+
+
+def _pooling(settings: EncoderSettings, modules: SentenceModules) -> str:
+    """As is wanted, or as the checkpoint does."""
+    pooling = settings.pooling or modules.pooling
+    if pooling not in get_args(Pooling):
+        raise LabelwoodError(
+            f"the encoder {settings.checkpoint!r} pools its tokens by {pooling}, which is not known here: "
+            'set encoder.pooling to "mean" or "cls"'
+        )
+    return pooling
+
+
+def _try(encoder: Encoder, settings: EncoderSettings) -> None:
+    """Reads a text of as many tokens as there may be, since not every encoder says how many it can read."""
+    n_tokens = max(settings.max_tokens, settings.max_label_tokens or 0)
+    ids = torch.full((1, n_tokens), encoder.tokenizer.pad_id)
+    try:
+        with torch.inference_mode():
+            encoder(ids, torch.ones_like(ids, dtype=torch.bool))
+    except Exception as e:  # whatever its code raises
+        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        raise LabelwoodError(
+            f"the encoder {settings.checkpoint!r} cannot read a text of {n_tokens} tokens ({reason}): "
+            "give another encoder, or smaller encoder.max_tokens and max_label_tokens"
+        ) from None
 
 
 def check_tokens(encoder: Encoder, settings: EncoderSettings) -> None:
@@ -277,25 +315,6 @@ def _quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _transformer_in(checkpoint: str) -> str:
-    """Where in a folder of sentence-transformers the transformer is; other checkpoints are one themselves."""
-    modules = Path(checkpoint) / "modules.json"
-    if not modules.is_file():
-        return checkpoint
-    try:
-        listed = json.loads(modules.read_text(encoding="utf-8"))
-        kinds = {str(module["type"]).rpartition(".")[2] for module in listed}
-        inner = next(str(m["path"]) for m in listed if str(m["type"]).endswith("Transformer"))
-    except (OSError, ValueError, KeyError, TypeError, StopIteration):
-        raise LabelwoodError(f"{modules} does not list the modules of an encoder: give another checkpoint") from None
-    if kinds - _HARMLESS_MODULES:
-        raise LabelwoodError(
-            f"{checkpoint} has a module {min(kinds - _HARMLESS_MODULES)} behind its transformer, which would be left "
-            "out: give a checkpoint with a transformer and mean pooling"
-        )
-    return str(Path(checkpoint) / inner)
-
-
 def _positions(model: Any) -> tuple[int, int | None]:
     """The first position, and how many tokens a text can have: as many as wanted where positions have no vectors."""
     embeddings = getattr(model, "embeddings", None)
@@ -311,8 +330,8 @@ def _checkpoint_from(state: State) -> Encoder:
     config = _config_from(state)
     arrays = dict(state.arrays)
     text = arrays.pop("tokenizer.json", np.empty((0, 0), np.uint8))
-    pad_id, pooling = state.fitted.get("pad_id"), state.fitted.get("pooling")
-    if text.dtype != np.uint8 or text.ndim != 1 or type(pad_id) is not int or pooling not in ("mean", "cls"):
+    pad_id, pooling = state.fitted.get("pad_id"), str(state.fitted.get("pooling"))
+    if text.dtype != np.uint8 or text.ndim != 1 or type(pad_id) is not int or pooling not in get_args(Pooling):
         raise ModelError("the encoder's tokenizer or pooling is missing: save the model again")
     try:
         tokenizer = SubwordTokenizer(text.tobytes().decode(), pad_id=pad_id)

@@ -97,6 +97,7 @@ class ClassifierTrainer:
             margin=s.margin,
             n_positives=s.positives,
             n_negatives=s.negatives,
+            weighting=s.weighting,
             temperature=s.temperature,
         )
 

@@ -162,10 +162,22 @@ def use_packed_attention(model: Any) -> bool:
         >>> model.config._attn_implementation
         'labelwood_packed'
     """
+    register_packed_attention()
+    model.set_attn_implementation(PACKED)
+    return bool(model.config._attn_implementation == PACKED)  # where it cannot, it only logs that
+
+
+def register_packed_attention() -> None:
+    """Lets transformers know our attention by its name.
+
+    Example:
+        >>> from transformers import AttentionInterface
+        >>> register_packed_attention()
+        >>> PACKED in AttentionInterface()
+        True
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
     AttentionInterface.register(PACKED, packed_attention)
     AttentionMaskInterface.register(PACKED, sdpa_mask)
-    model.set_attn_implementation(PACKED)
-    return bool(model.config._attn_implementation == PACKED)  # where it cannot, it only logs that

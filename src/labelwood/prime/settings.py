@@ -32,16 +32,19 @@ class _Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+Pooling = Literal["mean", "cls"]
+
+
 class EncoderSettings(_Group):
     """What turns a text into a vector.
 
     Example:
-        >>> EncoderSettings().pooling
-        'mean'
+        >>> EncoderSettings(pooling="cls").max_tokens
+        32
     """
 
     checkpoint: str = "sentence-transformers/msmarco-distilbert-base-v4"  # a folder, a hub's name, "tiny" or "tiny:64"
-    pooling: Literal["mean", "cls"] = "mean"
+    pooling: Pooling | None = None  # None: as the checkpoint does, or the mean
     max_tokens: Count = 32  # of a query; longer texts are cut
     max_label_tokens: Count | None = None  # of a label's text; None: as many
 
@@ -212,7 +215,8 @@ class ClassifierSettings(_Group):
     margin: Amount = 0.2
     positives: Count = 3  # the least similar ones of a query
     negatives: Count = 5  # the most similar ones
-    temperature: Positive = 0.1
+    weighting: Literal["losses", "masked"] = "losses"  # of negatives, see losses/triplets.py
+    temperature: Positive = 0.1  # of the weights where they are "masked"
 
 
 class PrimeSettings(_Group):
@@ -234,13 +238,17 @@ temperature=0.1, detach_weights=False)
     classifiers: ClassifierSettings = ClassifierSettings()
 
     @model_validator(mode="after")
-    def _has_something_to_learn(self) -> Self:
+    def _fit_together(self) -> Self:
         if not self.objective.query_to_label and not (self.has_prototypes and self.objective.query_to_prototype):
             raise ValueError(
                 "nothing ties queries to labels; set objective.query_to_label or query_to_prototype above 0"
             )
         if self.loss.margin_min > self.loss.margin_max:
             raise ValueError("loss.margin_min is above loss.margin_max; exchange them")
+        if self.batches.columns == "all" and self.objective.label_to_query:
+            raise ValueError(
+                'no label of batches.columns "all" is drawn for a query; set objective.label_to_query to 0'
+            )
         return self
 
     def with_changes(self, changes: Mapping[str, Any]) -> PrimeSettings:

@@ -17,12 +17,13 @@ def hardest_triplets(
     margin: float = 0.2,
     n_positives: int = 3,
     n_negatives: int = 5,
+    weighting: str = "losses",
     temperature: float = 0.1,
 ) -> Any:
     """A row's least similar true answers are each to lead its most similar columns that are not `spared` by `margin`.
 
     All that is true is spared. Unlike other losses it is not given positives: it takes the hardest of all that are
-    true. The weights of triplets are those of `triplets.reduced` with ``masked``.
+    true. The weights of triplets are those of `triplets.reduced`.
 
     Example:
         >>> truth = torch.tensor([[True, True, False]])
@@ -35,4 +36,4 @@ def hardest_triplets(
     found = triplets(similarities, spared, positives, n_negatives=n_negatives)
     found = found._replace(real=found.real & torch.isfinite(lowest)[:, :, None])
     losses = (margin - found.gaps).relu()
-    return reduced(losses, found, weighting="masked", temperature=temperature, detach_weights=False)
+    return reduced(losses, found, weighting=weighting, temperature=temperature, detach_weights=False)

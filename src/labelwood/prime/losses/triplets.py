@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 NO_VIOLATION = -50.0  # the similarity of a triplet without loss in the softmax: its weight is then zero
+NO_LOSS = -100.0  # the same where the softmax is over losses
 
 
 class Triplets(NamedTuple):
@@ -54,10 +55,11 @@ def dynamic_hinge(gaps: Any, margin_min: float, margin_max: float) -> Any:
 def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float, detach_weights: bool) -> Any:
     """One number: the mean over rows of their triplets' weighted losses.
 
-    The weights of a positive's triplets are a softmax over the similarities of the negatives:
+    The weights of a positive's triplets are a softmax:
 
-    - ``violators``: over triplets with a loss alone, and the weighted losses are added up (PRIME).
-    - ``masked``: triplets without a loss count as similarity 0, and the mean over all triplets is taken (NGAME).
+    - ``violators``: over the similarities of negatives with a loss, and the weighted losses are added up (PRIME).
+    - ``masked``: over the similarities, 0 for those without a loss, and the mean over all triplets is taken (NGAME).
+    - ``losses``: over the losses above zero themselves, without a temperature, and the same mean (NGAME's classifiers).
     - ``mean``: all triplets weigh the same.
 
     Example:
@@ -74,6 +76,9 @@ def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float,
     elif weighting == "masked":
         logits = (found.negatives * violated).masked_fill(~found.real, NO_VIOLATION)
         weights = (logits / temperature).softmax(dim=2) / found.real.sum(dim=2, keepdim=True).clamp(min=1)
+    elif weighting == "losses":
+        weights = losses.masked_fill(~violated, NO_LOSS).softmax(dim=2)
+        weights = weights / found.real.sum(dim=2, keepdim=True).clamp(min=1)
     else:
         weights = found.real / found.real.sum(dim=2, keepdim=True).clamp(min=1)
     if detach_weights:
