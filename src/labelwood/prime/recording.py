@@ -50,7 +50,6 @@ class Recorder:
             if all(_n_numbers(sizes) > _n_numbers(others) for others in self._recordings):
                 self._forget()
             self._recordings[sizes] = None
-            torch.cuda.empty_cache()  # of pieces that fit other sizes
             return self._done(inputs)
         if self._has_room is None:
             self._has_room = has_room(self._stream.device)
@@ -69,6 +68,7 @@ class Recorder:
         self._recordings = dict.fromkeys(self._recordings)
         self._has_room = None
         self._pool = torch.cuda.graph_pool_handle()  # another one ends with the last of its recordings
+        torch.cuda.empty_cache()
 
     def _done(self, inputs: tuple[Any, ...]) -> Any:
         """Not recorded, but where recording takes place: what torch keeps for each stream is there then."""
