@@ -39,7 +39,7 @@ def test_defaults_are_prime_s_with_an_anchor():
 def test_configurations_differ_from_each_other():
     found = {path.stem: load_settings(path) for path in CONFIGS.glob("*.toml")}
     same = [(a, b) for a in found for b in found if a < b and found[a] == found[b]]
-    assert same == [("prime_lite", "table9_free_vectors_65536")], "which is PRIME-lite by definition"
+    assert same == [("prime_lite", "table9_free_vectors_131072")], "which is PRIME-lite by definition"
 
 
 def case(seed=0, n_queries=5, n_labels=7, dim=8):
