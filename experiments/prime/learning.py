@@ -142,7 +142,7 @@ def sized(size: int) -> dict[str, dict[str, Any]]:
 
 
 def _comparable(settings: PrimeSettings) -> dict[str, Any]:
-    """Settings without where the encoder lies."""
-    found: dict[str, Any] = settings.model_dump(mode="json")
+    """Settings without where the encoder lies, and without classifiers, which these trainings do not have."""
+    found: dict[str, Any] = settings.model_dump(mode="json", exclude={"classifiers"})
     found["encoder"]["checkpoint"] = Path(settings.encoder.checkpoint).name
     return found

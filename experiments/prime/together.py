@@ -32,7 +32,8 @@ def _of_seed(trials: Trials, seed: int) -> dict[str, Any]:
     settings = trials.settings(CONFIG, seed=seed, **tuned).with_changes(
         {"training": {"held_out": 0.0}, "classifiers": {"enabled": True}}
     )
-    described = {"epochs": settings.training.epochs, "config": CONFIG, **tuned}
+    weighting = settings.classifiers.weighting
+    described = {"epochs": settings.training.epochs, "config": CONFIG, "weighting": weighting, **tuned}
     if trials.corpus.test.filters is not None:
         described["reversed pairs"] = "barred"
     return trials.kept.figures(f"together-seed-{seed}", described, lambda: lines(trials.corpus, settings, trials.given))
