@@ -48,6 +48,11 @@ def weights(trainer):
     return {name: tensor.clone() for name, tensor in trainer.network.state_dict().items()}
 
 
+def change(trainer, before):
+    """How far each weight is from what it was, in one row."""
+    return torch.cat([(after - before[name]).ravel() for name, after in weights(trainer).items()]).float()
+
+
 def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
@@ -303,11 +308,12 @@ of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  #
 @of_torch
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_replayed_steps_change_the_weights_as_others_do_on_cuda(tmp_path, precision):
+    """As far from what single precision does as the same steps are that are neither compiled nor recorded."""
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     checkpoint = write_checkpoint(tmp_path, hidden_size=32, **off)
     moved = []
-    for compiles in (False, True, True):
-        training = {"compile": compiles, "learning_rate": 1e-3, "precision": precision, "epochs": 8}
+    for numbers, compiles in (("fp32", False), (precision, False), (precision, True), (precision, True)):
+        training = {"compile": compiles, "learning_rate": 1e-3, "precision": numbers, "epochs": 8}
         trainer = make(still(checkpoint, batches={"size": 44}, training=training), device="cuda")
         recorded = []
         if compiles:
@@ -316,16 +322,19 @@ def test_replayed_steps_change_the_weights_as_others_do_on_cuda(tmp_path, precis
         before = weights(trainer)
         trainer.train()
         assert bool(recorded and recorded[0]) == compiles
-        moved.append(torch.cat([(after - before[name]).ravel() for name, after in weights(trainer).items()]).float())
-    for others in moved[1:]:
-        assert (others - moved[0]).norm() < 0.1 * moved[0].norm()
+        moved.append(change(trainer, before))
+    single, *halves = moved
+    rounded, *others = ((half - single).norm() for half in halves)
+    assert rounded < 0.2 * single.norm()
+    for other in others:
+        assert other < 2 * rounded
 
 
 @on_a_gpu
 @of_torch
 def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
     checkpoint = write_checkpoint(tmp_path / "bert", hidden_size=32, hidden_dropout_prob=0.0)
-    training = {"compile": True, "checkpoint_every": 1, "epochs": 8, "learning_rate": 1e-3}
+    training = {"compile": True, "checkpoint_every": 1, "epochs": 8, "learning_rate": 1e-3, "precision": "bf16"}
     settings = still(checkpoint, batches={"size": 44}, training=training)
     begun = weights(make(settings, device="cuda"))
     moved = []
@@ -336,8 +345,9 @@ def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
                 make(settings, Mortal, device="cuda", checkpoints=tmp_path / "c").train()
         trainer = make(settings, device="cuda", checkpoints=tmp_path / "c" if lives else None)
         assert trainer.course.step == (lives or 0)
+        assert trainer.recorder is not None
         trainer.train()
-        moved.append(torch.cat([(after - begun[name]).ravel() for name, after in weights(trainer).items()]).float())
+        moved.append(change(trainer, begun))
     assert (moved[1] - moved[0]).norm() < 0.1 * moved[0].norm()
 
 
@@ -347,7 +357,7 @@ def test_an_encoder_whose_steps_wait_for_the_gpu_is_one_clear_sentence_on_cuda(t
     """In a process of its own: older releases of torch can do nothing more after a recording that failed."""
     script = f"""
 from tests.prime.test_trainer import *
-settings = still({write_checkpoint(tmp_path, hidden_size=32)!r}, training={{"compile": True}})
+settings = still({write_checkpoint(tmp_path, hidden_size=32)!r}, training={{"compile": True, "precision": "bf16"}})
 trainer = make(settings, device="cuda")
 of_packed = trainer._embed.of_packed
 trainer._embed.of_packed = lambda texts, **how: of_packed(texts, **how) * (1 + 0 * float(texts.ids.sum()))
