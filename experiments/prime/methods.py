@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 import numpy as np
+import together
 from common.kept import Kept
 from corpora import NAMES, Corpus
 from learning import Trials
@@ -24,8 +25,9 @@ CONFIGS = {
     "anchored": "PRIME, anchored",
     "dexml": "DEXML",
 }
-# Each step of it has the texts of all labels, which takes many times as long: one seed, where texts are short.
+# Each step of it has the texts of all labels, which takes many times as long: one seed, on two sets of short texts.
 FITTING = {"dexml": ("wordnet", "bookcrossing")}
+ON_TOP = "prime_w"
 
 
 def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
@@ -40,7 +42,13 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
         if config in given.methods and corpus.name in FITTING.get(config, SETS):
             n_seeds = min(given.seeds, 1) if config in FITTING else given.seeds
             found[name] = [trials.method(config, seed) for seed in range(n_seeds)]
-    return found
+    return found | on_top(corpus, kept, given) if ON_TOP in given.methods else found
+
+
+def on_top(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, Any]:
+    """Classifiers on top of our default, alone and with its prototypes, from the table of what is fused."""
+    lines = [line for run in together.measure(corpus, kept, given).values() for line in run["lines"]]
+    return {model: [line for line in lines if line["model"] == model] for model in ("W", "PRIME W")}
 
 
 def most_frequent(corpus: Corpus) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from common.kept import Kept
 from common.parts import keep, runs_folder, some_of, whole_numbers, write_all
 from corpora import NAMES, corpus
 
-METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml")
+METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml", "prime_w")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
 PARTS = dict.fromkeys(("tuning", "methods", "together", "ablations", "course", "negatives", "new_labels", "throughput"))
 

@@ -83,6 +83,7 @@ class Bench:
         for way, (_, make) in WAYS.items():  # made anew each time, or its memory would be that of all of them
             is_rival = way.startswith(RIVAL)
             if is_rival and find_spec("sentence_transformers") is None:
+                sys.stderr.write(f"{way}: left out, since it is not installed\n")
                 continue
             n_steps, times = (FEWER, 1) if is_rival else (STEPS, 2)  # the second time each size of ours is recorded
             rate, memory = self.timed(make, n_steps, n_before=times * n_steps)

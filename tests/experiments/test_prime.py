@@ -64,7 +64,7 @@ def run(data, output, *how):
 @pytest.fixture(scope="module")
 def output(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
-    how = ["--sets", "wordnet", "--parts", ",".join(PARTS), "--methods", "dpr,anchored_lite"]
+    how = ["--sets", "wordnet", "--parts", ",".join(PARTS), "--methods", "dpr,anchored_lite,prime_w"]
     how += ["--variants", "table6_with_label_to_query,prime_lite,table11_uniform_positives", *FAST]
     run(data, folder, *how)
     return folder
@@ -85,10 +85,11 @@ def cells_of(text):
 
 def test_the_table_of_methods_says_what_runs_reached(data, output):
     runs = found(output, "methods")
-    assert set(runs) == {"most frequent", "tf-idf tree", "zero-shot", "DPR", "PRIME-lite, anchored"}
+    assert set(runs) == {"most frequent", "tf-idf tree", "zero-shot", "DPR", "PRIME-lite, anchored", "W", "PRIME W"}
     for name, p_at_1, *_ in cells(output, "methods-wordnet"):
         assert p_at_1.split(" ")[0] == f"{np.mean([run['P@1'] for run in runs[name]]):.1f}"
-    assert len(runs["DPR"]) == 2
+    assert len(runs["DPR"]) == len(runs["PRIME W"]) == 2
+    assert {line[1] for line in cells(output, "methods-found")} == runs.keys() - {"W", "PRIME W"}
     rows = [json.loads(line)["labels"] for line in (data / "wordnet" / "train.jsonl").read_text().splitlines()]
     most_frequent = np.bincount(np.concatenate(rows)).argmax()
     tests = [json.loads(line)["labels"] for line in (data / "wordnet" / "test.jsonl").read_text().splitlines()]
@@ -170,6 +171,6 @@ def test_the_rest_is_measured_and_pictures_are_drawn(output):
 
 def test_what_is_known_is_not_measured_again(data, output):
     before = (output / "methods.json").read_bytes()
-    how = ["--sets", "wordnet", "--parts", "methods", "--methods", "dpr,anchored_lite", *FAST]
+    how = ["--sets", "wordnet", "--parts", "methods", "--methods", "dpr,anchored_lite,prime_w", *FAST]
     run(data, output, *how)
     assert (output / "methods.json").read_bytes() == before

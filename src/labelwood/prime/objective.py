@@ -41,9 +41,9 @@ def marked(shape: tuple[int, int], rows: Any, columns: Any) -> Any:
 class Objective:
     """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5), and an anchor in each L.
 
-    A margin is met the sooner the less vectors differ. Where most positives trail the hardest negatives, as at the
-    beginning, or all the time where answers are many and few of them are known, all vectors are drawn to one point.
-    The anchor, a softmax, costs most just there.
+    Where most positives trail the hardest negatives, as at the beginning, or all the time where answers are many and
+    few of them are known, a margin costs the less, the less vectors differ: all are drawn to one point. The anchor, a
+    softmax, is far from its least there.
 
     Called with unit vectors of queries, of the columns' texts and of their prototypes, which are None where labels
     are represented by their texts; returns the sum and its parts by name.
