@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.data.samples import COMPRESS, TEXTS, assert_same, listed, names_of
 
@@ -46,6 +46,7 @@ def read_lines(folder, data, **options):
 
 @settings(max_examples=120, deadline=None)
 @given(rows=records(), ascii_only=st.booleans())
+@example(rows=[{"text": "target_ind"}], ascii_only=False)  # a key of another format
 def test_the_fast_and_the_slow_way_read_the_same(tmp_path_factory, rows, ascii_only):
     folder = tmp_path_factory.mktemp("ways")
     data = lines_of(rows, ascii_only)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +19,12 @@ from labelwood.errors import LabelwoodError
 
 NAME = "xc-json"
 _COLUMNS = Columns(text=("title", "content"), labels="target_ind", id="uid")
+_KEY = re.compile(rb'[{,]\s*"target_ind"\s*:')  # a text may have the same words
 
 
 def detect(source: Source) -> bool:
     """Whether the name is one of the repository's, or the first records have ``target_ind``."""
-    return jsonl.detect(source) and (source.name in ("trn.json", "tst.json") or b'"target_ind"' in source.head)
+    return jsonl.detect(source) and (source.name in ("trn.json", "tst.json") or _KEY.search(source.head) is not None)
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
