@@ -28,13 +28,17 @@ struct Answers {
   Buffer<float> scores;
 };
 
-// The k best labels of each row by the mean of several models' scores; a label that a model does not name scores zero
-// there. The models' answers may be of any width.
+// Answers of several models, of any width, best first.
 struct AnswersView {
   std::span<const int32_t> ids;
   std::span<const float> scores;
   int64_t k = 0;
 };
-Answers mean_of(std::span<const AnswersView> models, int64_t n_rows, int64_t k, int n_threads);
+
+// The k best labels of each row by the mean of the models' scores; a label that a model does not name scores zero there.
+// Labels that some model names among its first `tier` come first, by the mean over the models that do so. Those that some
+// model names among its first 2 · `tier` follow, and so on: what comes later never changes what is before it. Scores never
+// rise, so a label that would score more than the one before it gets that one's score.
+Answers mean_of(std::span<const AnswersView> models, int64_t n_rows, int64_t k, int64_t tier, int n_threads);
 
 }  // namespace labelwood

@@ -381,7 +381,7 @@ nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>
   return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)), to_numpy(std::move(found.counts)));
 }
 
-nb::tuple mean_answers(const nb::list& answers, int64_t k, int n_threads) {
+nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, int n_threads) {
   std::vector<Matrix<int32_t>> ids;
   std::vector<Matrix<float>> scores;
   std::vector<AnswersView> models;
@@ -391,9 +391,9 @@ nb::tuple mean_answers(const nb::list& answers, int64_t k, int n_threads) {
     if (i.shape(0) != ids[0].shape(0) || i.shape(0) != s.shape(0) || i.shape(1) != s.shape(1)) throw Error("answers of different shapes");
     models.push_back({{i.data(), i.size()}, {s.data(), s.size()}, static_cast<int64_t>(i.shape(1))});
   }
-  if (models.empty() || k < 1) throw Error("there are no answers to average");
+  if (models.empty() || k < 1 || tier < 1) throw Error("there are no answers to average");
   const int64_t n_rows = static_cast<int64_t>(ids[0].shape(0));
-  return to_numpy(without_gil([&] { return mean_of(models, n_rows, k, n_threads); }));
+  return to_numpy(without_gil([&] { return mean_of(models, n_rows, k, tier, n_threads); }));
 }
 
 nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {

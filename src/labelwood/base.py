@@ -8,7 +8,9 @@
     model.save(path), labelwood.load(path)
 
 One row, many rows, any chunking and any number of threads give the same answer, and the same seed gives the same
-bytes. A model works in scikit-learn's pipelines and searches, but Labelwood itself does not need scikit-learn.
+bytes. The first answers do not depend on k. Labels in another order get the same answers, but for ties: labels that
+score the same, and labels that the very same training rows have. A model works in scikit-learn's pipelines and
+searches, but Labelwood itself does not need scikit-learn.
 
 To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit`, `_topk`, `_arrays` and
 `_restore`, and add its name to `labelwood.models.MODELS`. `tests/contract/` then checks all of the above.
@@ -24,6 +26,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
@@ -137,9 +140,42 @@ class Params:
         Knob(turns=5)
     """
 
+    _own_params: ClassVar[tuple[str, ...]]
+
     @classmethod
-    def _param_names(cls) -> list[str]:
-        return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+    def _param_names(cls) -> tuple[str, ...]:
+        found: tuple[str, ...] | None = cls.__dict__.get("_own_params")  # not a parent's
+        if found is None:
+            found = cls._own_params = tuple(
+                name for name in inspect.signature(cls.__init__).parameters if name != "self"
+            )
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name in self._param_names():
+            self.__dict__.pop("_settled", None)
+
+    def settled(self) -> Mapping[str, Any]:
+        """All parameters as they are at one moment, checked. A change in another thread is in it whole, or not at all.
+
+        Example:
+            >>> from labelwood import CentroidClassifier
+            >>> CentroidClassifier(n_threads=0).settled()
+            Traceback (most recent call last):
+            ...
+            labelwood.errors.ParameterError: CentroidClassifier: n_threads is 0 but should be greater than or equal to 1
+        """
+        found: Mapping[str, Any] | None = self.__dict__.get("_settled")
+        while found is None:
+            now = self.__dict__.copy()
+            found = {name: now[name] for name in self._param_names()}
+            check_params(type(self), found)
+            self.__dict__["_settled"] = found
+            if any(self.__dict__[name] is not value for name, value in found.items()):  # changed meanwhile
+                self.__dict__.pop("_settled", None)
+                found = None
+        return found
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with `deep`, those of parts too, as `part__name`."""
@@ -151,19 +187,26 @@ class Params:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Changes parameters; `part__name` reaches into a part."""
+        """Changes parameters, all at once; `part__name` reaches into a part. They are checked when they are used."""
+        own: dict[str, Any] = {}
+        of_parts: list[tuple[str, str, Any]] = []
         for key, value in params.items():
             name, _, inner = key.partition("__")
             if name not in self._param_names():
                 known = ", ".join(self._param_names())
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
-            part = getattr(self, name)
-            if inner and not isinstance(part, Params):
-                raise ParameterError(f"{name} is {part!r} and has no parameter {inner!r}; set {name} itself first")
             if inner:
-                part.set_params(**{inner: value})
+                of_parts.append((name, inner, value))
             else:
-                setattr(self, name, value)
+                own[name] = value
+        for name, inner, _ in of_parts:
+            part = own.get(name, getattr(self, name))
+            if not isinstance(part, Params):
+                raise ParameterError(f"{name} is {part!r} and has no parameter {inner!r}; set {name} itself first")
+        self.__dict__.update(own)
+        self.__dict__.pop("_settled", None)
+        for name, inner, value in of_parts:
+            getattr(self, name).set_params(**{inner: value})
         return self
 
     def __repr__(self) -> str:
@@ -230,9 +273,10 @@ class Ranker(Params, Saved):
         return evaluate(self.predict_topk(X, 1), Y, ks=(1,), metrics=("P",))["P@1"] / 100
 
     def check_fitted(self) -> None:
-        """Raises `NotFittedError` unless `fit` or a load has run."""
+        """Raises `NotFittedError` unless `fit` or a load has run, `ParameterError` for a parameter set wrong since."""
         if not hasattr(self, "n_labels_"):
             raise not_fitted(self)
+        self.settled()
 
 
 class Model(Ranker, ABC):
@@ -251,6 +295,8 @@ class Model(Ranker, ABC):
     kind: ClassVar[str]  # its name in `labelwood.models.MODELS`, on the command line and in the manifest
     # Parameters that describe the machine rather than the model; they are not saved.
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
+    # Parameters of the search: changed after `fit`, they hold for the next answers. All others wait for the next `fit`.
+    search_params: ClassVar[frozenset[str]] = frozenset()
 
     reads_texts: ClassVar[bool] = False  # whether rows are texts, which such a model embeds by itself
     needs_feature_names: bool = False  # whether `fit` takes `feature_names` and cannot do without
@@ -260,13 +306,14 @@ class Model(Ranker, ABC):
     n_features_in_: int
     n_labels_: int
     labels_per_row_: int
+    learned_with_: Mapping[str, Any]  # the parameters at the time of `fit`
 
     def fit(self, X: Any, Y: Any, *, row_weights: Any = None) -> Self:
         """Learns from rows × features `X` and rows × labels `Y` (any entry other than zero is a label).
 
         `row_weights` says how much each row counts; all the same if not given.
         """
-        check_params(type(self), self.get_params(deep=False))
+        settings = self.settled()
         features = as_features(X)
         n_rows, n_features = shape_of(features)
         labels = as_labels(Y, n_rows)
@@ -277,14 +324,20 @@ class Model(Ranker, ABC):
             )
         if labels.n_cols == 0:
             raise LabelwoodError("Y has no label column: give at least one label")
-        self.n_features_in_ = n_features
-        self.n_labels_ = labels.n_cols
-        self.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
+        # A copy learns, so that answers meanwhile are those of the model as it was, and settings are of one moment.
+        learner = copy(self)
+        learner.__dict__.update(settings)
+        learner.n_features_in_ = n_features
+        learner.n_labels_ = labels.n_cols
+        learner.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
+        learner.learned_with_ = settings
         try:
-            self._fit(features, labels, as_weights(row_weights, n_rows))
+            learner._fit(features, labels, as_weights(row_weights, n_rows))
         except BaseException:
-            del self.n_labels_  # no longer fitted: what was learned before does not fit these counts
+            self.__dict__.pop("n_labels_", None)  # no longer fitted
             raise
+        names = {*self._param_names(), "_settled"}
+        self.__dict__.update({name: value for name, value in vars(learner).items() if name not in names})
         return self
 
     def predict_topk(
@@ -296,7 +349,7 @@ class Model(Ranker, ABC):
         than `min_score`.
         """
         self.check_fitted()
-        k = check_k(k)
+        k = check_k(k, self.n_labels_)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         top = self._topk(self.check_features(X), min(k, self.n_labels_), limits)
         return padded(top, k)
@@ -323,7 +376,11 @@ class Model(Ranker, ABC):
         from labelwood.store import State
 
         self.check_fitted()
-        params = {k: v for k, v in self.get_params(deep=False).items() if k not in self.machine_params}
+        now = self.settled()
+        params = {
+            name: now[name] if name in self.search_params else value for name, value in self.learned_with_.items()
+        }
+        params = {name: value for name, value in params.items() if name not in self.machine_params}
         fitted = {
             "n_features": self.n_features_in_,
             "n_labels": self.n_labels_,
@@ -334,8 +391,8 @@ class Model(Ranker, ABC):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
-        check_params(cls, state.params)
         model = cls(**state.params)
+        model.learned_with_ = model.settled()
         model.n_features_in_ = state.count("n_features")
         model.n_labels_ = state.count("n_labels")
         model.labels_per_row_ = state.count("labels_per_row")

@@ -16,6 +16,7 @@ Floats: TypeAlias = NDArray[np.float32]
 _NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
 
 _MOST = 2**31 - 1  # columns, and labels for a row: native code counts them in 32 bits
+_MOST_PADDED = 10_000  # answers for a row where there are fewer labels; some people ask for more than there are
 _MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
 
 
@@ -57,15 +58,18 @@ def thread_count(n_threads: int | None) -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
-def check_k(k: Any) -> int:
+def check_k(k: Any, n_labels: int | None = None) -> int:
     """A k that can be used, or an error.
 
+    Every row of the answers is k wide, so much more than the number of labels is a mistake that would take all memory.
+
     Example:
-        >>> check_k(np.int64(5))
+        >>> check_k(np.int64(5), n_labels=3)
         5
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= _MOST:
-        raise ParameterError(f"k must be a whole number from 1 to {_MOST}, not {k!r}")
+    most = _MOST if n_labels is None else max(n_labels, _MOST_PADDED)
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= most:
+        raise ParameterError(f"k must be a whole number from 1 to {most}, not {k!r}")
     return int(k)
 
 

@@ -72,12 +72,19 @@ def test_the_crowding_of_leaves_has_a_limit(rows):
     assert sizes[1.0] <= limit < sizes[None]
 
 
-def test_a_label_of_two_topics_is_found_more_often_in_two_places(rows):
-    X, Y = rows_of_topics(seed=1)
-    models = {copies: lw.TreeClassifier(**PLAIN | {"beam": 1}, copies=copies).fit(*rows) for copies in (1, 2)}
-    found = {copies: evaluate(model.predict_topk(X), Y) for copies, model in models.items()}
-    assert found[2]["P@1"] > found[1]["P@1"] + 0.5
-    assert found[2]["R@5"] > found[1]["R@5"] + 0.5
+@pytest.mark.parametrize("seed", range(4))
+def test_a_label_of_two_topics_is_found_more_often_in_two_places(seed):
+    train, (X, Y) = rows_of_topics(seed), rows_of_topics(seed + 100)
+    of_two_topics = np.arange(
+        0, Y.shape[1], 15
+    )  # every second topic has eight labels, the others the seven of their own
+    wanted = Y[:, of_two_topics].toarray()
+    found = {}
+    for copies in (1, 2):
+        model = lw.TreeClassifier(**PLAIN | {"beam": 1}, copies=copies).fit(*train)
+        marks = model.predict(X, k=2)[:, of_two_topics].toarray() > 0
+        found[copies] = (marks & wanted).sum() / wanted.sum()
+    assert found[2] > found[1] + 0.1
 
 
 def test_the_ranker_alone_leaves_the_classifiers_above_as_they_are(rows):

@@ -36,7 +36,7 @@ class FusedClassifier(Ranker):
         refit: Whether members learn again from all rows, which takes their training time once more.
         tail: How much rare labels are preferred, from 0 to 1; see `Fusion`. None chooses on the held-out rows.
         likely_first: Whether the most likely answer comes first, however rare others are.
-        candidates: How many answers each member is asked for.
+        candidates: How many answers each member is asked for; what none of them names is no answer, whatever k is.
         propensity_family: See `labelwood.labels.inverse_propensities`.
         seed: Which rows are held out depends on it.
         n_threads: How many threads the members use, to learn and to answer; what they say themselves if not given.
@@ -153,11 +153,11 @@ class FusedClassifier(Ranker):
         than `min_score`, nor pairs (row, label) in `filters`.
         """
         self.check_fitted()
-        k = check_k(k)
+        k = check_k(k, self.n_labels_)
         named = {"include": include, "exclude": exclude}
         chosen = {name: list(ids) for name, ids in named.items() if ids is not None}
         limits = Limits.of(self.n_labels_, **chosen, min_score=min_score)
-        width = min(max(k, self.candidates), self.n_labels_)
+        width = min(self.candidates, self.n_labels_)  # for any k, so that the first answers do not depend on it
         rows = strings(texts, "texts")
         answers = [self._answers(member, rows, width, filters, **chosen) for member in self.members_]
         top = self.fusion_.combine(answers, min(k, self.n_labels_))

@@ -21,9 +21,10 @@ TreeMaker: TypeAlias = Callable[[Any, Any, int], LabelTree]
 _LABEL_FEATURES = 1 << 24
 
 
-def without_given_tree(state: State, tree: Any) -> State:
+def without_given_tree(state: State) -> State:
     """A model's state with a word in the place of a tree that was given: it is kept as arrays, not as a parameter."""
-    return state if isinstance(tree, str) else replace(state, params={**state.params, "tree": "given"})
+    given = not isinstance(state.params.get("tree", ""), str)
+    return replace(state, params={**state.params, "tree": "given"}) if given else state
 
 
 def cluster_vectors(rows: Sparse, members: Members, n_threads: int) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
 from labelwood.base import Threads
 from labelwood.inputs import Sparse
+from labelwood.labels.order import Numbers
 from labelwood.labels.representations import Members
 from labelwood.models.tree import Positive, TreeClassifier
 from labelwood.search.training import Loss
@@ -27,6 +28,7 @@ class OneVsRest(TreeClassifier):
     """
 
     kind: ClassVar[str] = "one-vs-rest"
+    search_params: ClassVar[frozenset[str]] = frozenset({"link"})
 
     def __init__(
         self,
@@ -64,7 +66,11 @@ class OneVsRest(TreeClassifier):
             n_threads=n_threads,
         )
 
-    def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
-        # Labels with as many rows are solved together, as they need about as many passes.
-        order = np.argsort(-np.diff(members[0]), kind="stable").astype(np.int32)
-        return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), order, Y.n_cols)]
+    def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, names: Numbers, threads: int) -> list[LabelTree]:
+        # Labels in canonical order: those with as many rows are solved together, as they need about as many passes.
+        labels = np.arange(Y.n_cols, dtype=np.int32)
+        return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), labels, Y.n_cols)]
+
+    def _how(self) -> dict[str, Any]:
+        link, unit_rows = self.settled()["link"], self.learned_with_["normalize"]
+        return {"beam": None, "link": link, "path_weight": 1.0, "unit_rows": unit_rows}

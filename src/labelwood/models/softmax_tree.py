@@ -15,7 +15,8 @@ from labelwood import _native
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, from_scipy, thread_count, unit_rows
-from labelwood.labels.representations import members_of
+from labelwood.labels.order import Numbers, canonical, inverse, reordered
+from labelwood.labels.representations import Members
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
 from labelwood.search.softmax import Matrix, TrainedSoftmax
@@ -76,6 +77,7 @@ class SoftmaxTreeClassifier(Model):
 
     kind: ClassVar[str] = "softmax-tree"
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
+    search_params: ClassVar[frozenset[str]] = frozenset({"beam"})
 
     trained_: TrainedSoftmax
 
@@ -128,7 +130,8 @@ class SoftmaxTreeClassifier(Model):
     def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
         rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
-        tree = None if self.loss == "one-vs-rest" else self._label_tree(rows, Y, threads)
+        names, Y, members = canonical(Y)
+        tree = None if self.loss == "one-vs-rest" else self._label_tree(rows, Y, members, names, threads)
         n_vectors = Y.n_cols if tree is None else int(np.maximum(np.diff(tree.child_ptr) - 1, 0).sum())
         learned, targets = (None, Y) if tree is None else _with_own_labels(tree, Y)
         embeddings = self._first_embeddings(rows)
@@ -154,10 +157,13 @@ class SoftmaxTreeClassifier(Model):
                 self._useful(threads, rows, Y, tree),
                 progress,
             )
+        if tree is None:
+            vectors = vectors[inverse(names)]
         parts = [Matrix(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
         if not all(_native.all_finite(part.plain.reshape(-1)) for part in parts if part.plain is not None):
             raise LabelwoodError(f"training with learning_rate={self.learning_rate} ran away: give a smaller one")
-        self.trained_ = TrainedSoftmax(tree, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling == "unit")
+        named = None if tree is None else tree.renamed(names)
+        self.trained_ = TrainedSoftmax(named, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling == "unit")
 
     def _useful(self, threads: int, rows: Sparse, Y: Sparse, tree: LabelTree | None) -> int:
         """So many threads have enough to do; the model is the same with any number."""
@@ -193,15 +199,17 @@ class SoftmaxTreeClassifier(Model):
             )
         return given, found
 
-    def _label_tree(self, rows: Sparse, Y: Sparse, threads: int) -> LabelTree:
-        """A tree with one label a leaf."""
+    def _label_tree(self, rows: Sparse, Y: Sparse, members: Members, names: Numbers, threads: int) -> LabelTree:
+        """A tree with one label a leaf; of labels in canonical order, but for trees that users give or make."""
         if self.tree == "huffman":
-            return _huffman(Y)
+            return huffman(np.diff(members[0]))
+        numbers = inverse(names)
         if isinstance(self.tree, LabelTree) or self.tree == "given":
-            return with_single_leaves(given_tree(self.tree, Y.n_cols))
-        vectors = cluster_vectors(unit_rows(_by_rarity(rows)), members_of(Y), threads)
+            return with_single_leaves(given_tree(self.tree, Y.n_cols).renamed(numbers))
+        vectors = cluster_vectors(unit_rows(_by_rarity(rows)), members, threads)
         if callable(self.tree):
-            return with_single_leaves(given_tree(self.tree(vectors, Y.to_scipy(), self.seed), Y.n_cols))
+            made = self.tree(vectors[numbers], reordered(Y, numbers).to_scipy(), self.seed)
+            return with_single_leaves(given_tree(made, Y.n_cols).renamed(numbers))
         shared: dict[str, Any] = {"arity": 2, "max_leaf": 1, "seed": self.seed, "n_threads": threads}
         if self.tree == "interpolated":
             return interpolated(vectors, Y.to_scipy(), lam=self.lam, **shared)
@@ -226,11 +234,13 @@ class SoftmaxTreeClassifier(Model):
         """Answers by the shortest way for `_native.Rows`; None where that does not lead there."""
         if type(k) is not int or not hasattr(self, "trained_") or not 1 <= k <= self.n_labels_:
             return None
-        return self.trained_.topk_of_few(rows, k, beam=self.beam)
+        return self.trained_.topk_of_few(rows, k, beam=self.settled()["beam"])
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         rows = X if isinstance(X, Sparse) else from_dense(X)
-        top, _ = self.trained_.topk(rows, k, beam=self.beam, limits=limits, n_threads=thread_count(self.n_threads))
+        now = self.settled()
+        n_threads = thread_count(now["n_threads"])
+        top, _ = self.trained_.topk(rows, k, beam=now["beam"], limits=limits, n_threads=n_threads)
         return top
 
     def embed(self, X: Any) -> Floats:
@@ -283,7 +293,7 @@ class SoftmaxTreeClassifier(Model):
 
     def _with(self, trained: TrainedSoftmax) -> SoftmaxTreeClassifier:
         copy = type(self)(**self.get_params(deep=False))
-        copy.n_features_in_ = trained.n_features
+        copy.n_features_in_, copy.learned_with_ = trained.n_features, self.learned_with_
         copy.n_labels_, copy.labels_per_row_ = self.n_labels_, self.labels_per_row_
         copy.trained_ = trained
         return copy
@@ -305,7 +315,7 @@ class SoftmaxTreeClassifier(Model):
 
     def state(self) -> State:
         """Everything the store needs; a tree that was given is kept with its vectors, not as a parameter."""
-        return without_given_tree(super().state(), self.tree)
+        return without_given_tree(super().state())
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return self.trained_.arrays()
@@ -325,17 +335,6 @@ def _with_own_labels(tree: LabelTree, Y: Sparse) -> tuple[LabelTree, Sparse]:
     n_leaves = len(tree.labels)
     own = replace(tree, labels=np.arange(n_leaves, dtype=np.int32), n_labels=n_leaves, verify=False)
     return own, from_scipy(Y.to_scipy()[:, tree.labels])
-
-
-def _huffman(Y: Sparse) -> LabelTree:
-    """Labels that are equally frequent stand in an order that their rows decide, so that numbers of labels do not."""
-    frequencies = np.bincount(Y.indices, minlength=Y.n_cols)
-    marks = np.random.default_rng(0).integers(2**63, size=Y.n_rows, dtype=np.uint64)
-    fingerprints = np.zeros(Y.n_cols, np.uint64)
-    np.add.at(fingerprints, Y.indices, np.repeat(marks, np.diff(Y.indptr)))
-    order = np.lexsort((fingerprints, frequencies)).astype(np.int32)
-    tree = huffman(frequencies[order])
-    return replace(tree, labels=order[tree.labels], verify=False)
 
 
 def _by_rarity(rows: Sparse) -> Sparse:

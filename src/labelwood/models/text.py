@@ -202,7 +202,7 @@ class TextClassifier(Params, Saved):
             return self.model_.predict_topk(rows, k)
         limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
         return answered_and_filtered(
-            lambda n: self.model_.predict_topk(rows, n, **limits), check_k(k), filters, len(texts)
+            lambda n: self.model_.predict_topk(rows, n, **limits), check_k(k, len(self.labels_)), filters, len(texts)
         )
 
     def _rows(self, texts: Any) -> Any:
@@ -363,6 +363,7 @@ class TextClassifier(Params, Saved):
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise not_fitted(self)
+        self.settled()
 
     def _fresh(self, part: Any) -> Any:
         """A copy of an unfitted part that uses this classifier's threads."""

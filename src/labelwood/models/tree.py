@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -16,11 +17,12 @@ from labelwood._native import Rows
 from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
-from labelwood.labels.representations import Members, members_of
+from labelwood.labels.order import Numbers, canonical, inverse, reordered
+from labelwood.labels.representations import Members
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
 from labelwood.search.disentangling import Disentangling, Matching, Refit
-from labelwood.search.ensemble import mean_of
+from labelwood.search.ensemble import mean_of, width_for
 from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
 from labelwood.search.tree import Link, Looks, Merge, Precision, TrainedTree
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
-# Of each tree so many labels go into the mean at least, and twice as many as are asked for; fewer would turn near
-# misses into zeros.
-_CANDIDATES = 10
 _MAX_ARITY = 256
 _CLUSTERS = 100
 _TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
@@ -108,6 +107,7 @@ class TreeClassifier(Model):
 
     kind: ClassVar[str] = "tree"
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose"})
+    search_params: ClassVar[frozenset[str]] = frozenset({"beam", "link", "path_weight"})
 
     trees_: list[TrainedTree]
     slacks_: Slacks | None  # once calibrated
@@ -178,17 +178,21 @@ class TreeClassifier(Model):
         rows = X if isinstance(X, Sparse) else from_dense(X)
         rows = unit_rows(rows) if self.normalize else rows
         threads = thread_count(self.n_threads)
-        members = members_of(Y)
+        names, Y, members = canonical(Y)
         rounds = int(self.copies > 1) if self.rounds is None else self.rounds
         how = Disentangling(self.copies, rounds, self.refit, self.matching, self.crowding)
-        starts: Sequence[LabelTree | TrainedTree] = self._starts or self._label_trees(rows, Y, members, threads)
+        starts: Sequence[LabelTree | TrainedTree]
+        if self._starts:
+            starts = [tree.renamed(inverse(names)) for tree in self._starts]
+        else:
+            starts = self._label_trees(rows, Y, members, names, threads)
         trees = []
         for number, start in enumerate(starts):
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
                 training = self._training(rows, members, row_weights, number, threads)
                 trees.append(how.run(training, start, Y, progress))
-        self.trees_ = trees
+        self.trees_ = [tree.renamed(names) for tree in trees]
         self.slacks_ = None
 
     def disentangled(self, X: Any, Y: Any, **how: Any) -> TreeClassifier:
@@ -230,13 +234,18 @@ class TreeClassifier(Model):
             n_threads=threads,
         )
 
-    def _label_trees(self, rows: Sparse, Y: Sparse, members: Members, threads: int) -> list[LabelTree]:
+    def _label_trees(
+        self, rows: Sparse, Y: Sparse, members: Members, names: Numbers, threads: int
+    ) -> Sequence[LabelTree]:
+        """Trees of labels in canonical order; those that users give or make have the users' numbers."""
+        numbers = inverse(names)
         if isinstance(self.tree, LabelTree) or self.tree == "given":
-            return [given_tree(self.tree, Y.n_cols)] * self.n_trees
+            return [given_tree(self.tree, Y.n_cols).renamed(numbers)] * self.n_trees
         vectors = cluster_vectors(rows, members, threads)
         seeds = range(self.seed, self.seed + self.n_trees)
         if callable(self.tree):
-            return [given_tree(self.tree(vectors, Y.to_scipy(), seed), Y.n_cols) for seed in seeds]
+            problem = vectors[numbers], reordered(Y, numbers).to_scipy()
+            return [given_tree(self.tree(*problem, seed), Y.n_cols).renamed(numbers) for seed in seeds]
         shared: dict[str, Any] = {"max_leaf": self.max_leaf, "n_threads": threads}
         if self.tree == "interpolated":
             shared |= {"lam": self.lam, "arity": self.arity or 2}
@@ -274,27 +283,36 @@ class TreeClassifier(Model):
         return mean_of(answers, k, 1) if len(answers) == len(found) else None
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
-        threads = thread_count(self.n_threads)
-        answers = [top for top, _ in self._search(X, k, limits, threads)]
-        return answers[0] if len(answers) == 1 else mean_of(answers, k, threads)
+        threads = thread_count(self.settled()["n_threads"])
+        if len(self.trees_) == 1:
+            return next(self._search(X, k, limits, threads))[0]
+        # A mean may be high enough although a tree's score is not.
+        every = limits if limits is NO_LIMITS else replace(limits, min_score=-math.inf)
+        return mean_of([top for top, _ in self._search(X, k, every, threads)], k, threads, limits.min_score)
 
     def _search(self, X: Features, k: int, limits: Limits, threads: int) -> Iterator[tuple[TopK, Looks]]:
         """Each tree's answers; more than k where there are several trees."""
-        rows = X if isinstance(X, Sparse) else from_dense(X)
+        rows, how = X if isinstance(X, Sparse) else from_dense(X), self._how()
         for tree, slack in zip(self.trees_, self._slacks(k, limits), strict=True):
-            yield tree.topk(rows, self._width(k), limits=limits, slack=slack, n_threads=threads, **self._how())
+            yield tree.topk(rows, self._width(k), limits=limits, slack=slack, n_threads=threads, **how)
 
     def _slacks(self, k: int, limits: Limits) -> Sequence[float]:
         """How early the search of each tree may end: as calibrated, if this is what was."""
         found = self.slacks_
-        return found.of_tree if found is not None and found.k == k and limits is NO_LIMITS else [0.0] * self.n_trees
+        calibrated = found is not None and self._width(found.k) == self._width(k) and limits is NO_LIMITS
+        return found.of_tree if found is not None and calibrated else [0.0] * len(self.trees_)
 
     def _how(self) -> dict[str, Any]:
-        path_weight = self.path_weight or (1.0 if self.negatives == "tree" else _TRUSTING)
-        return {"beam": self.beam, "link": self.link, "path_weight": path_weight, "unit_rows": self.normalize}
+        now, learned_with = self.settled(), self.learned_with_
+        return {
+            "beam": now["beam"],
+            "link": now["link"],
+            "path_weight": now["path_weight"] or (1.0 if learned_with["negatives"] == "tree" else _TRUSTING),
+            "unit_rows": learned_with["normalize"],
+        }
 
     def _width(self, k: int) -> int:
-        return k if self.n_trees == 1 else min(max(2 * k, _CANDIDATES), self.n_labels_)
+        return k if len(self.trees_) == 1 else width_for(k, self.n_labels_)
 
     def calibrate(self, X: Any, *, k: int = 5, loss: Annotated[float, Gt(0), Lt(1)] = 0.01) -> Self:
         """Lets searches for `k` labels end before it is certain that nothing better is left.
@@ -312,10 +330,11 @@ class TreeClassifier(Model):
         """
         rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
         threads = thread_count(self.n_threads)
-        share = (
-            loss / self.n_trees
+        share = loss / len(
+            self.trees_
         )  # of each tree's answers, so that the rows of all together are no more than the loss
-        found = [tree.slacks(rows, self._width(k), n_threads=threads, **self._how()) for tree in self.trees_]
+        how = self._how()
+        found = [tree.slacks(rows, self._width(k), n_threads=threads, **how) for tree in self.trees_]
         self.slacks_ = Slacks(k, [largest_slack(slacks, share) for slacks in found])
         return self
 
@@ -343,13 +362,14 @@ class TreeClassifier(Model):
             (4,)
         """
         rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
-        times = [tree.seconds(rows, self._width(k), best_first=best_first, **self._how()) for tree in self.trees_]
+        how = self._how()
+        times = [tree.seconds(rows, self._width(k), best_first=best_first, **how) for tree in self.trees_]
         total: NDArray[np.float64] = np.sum(times, axis=0)
         return total
 
     def state(self) -> State:
         """Everything the store needs; a tree that was given is kept with its classifiers, not as a parameter."""
-        return without_given_tree(super().state(), self.tree)
+        return without_given_tree(super().state())
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         arrays = {f"{i}.{name}": array for i, tree in enumerate(self.trees_) for name, array in tree.arrays().items()}

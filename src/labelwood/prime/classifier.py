@@ -262,7 +262,7 @@ class PrimeClassifier(Ranker):
         from labelwood.metrics.filters import answered_and_filtered, filtered_of_rows
 
         self.check_fitted()
-        k, probes = check_k(k), check_probes(self.probes)
+        k, probes = check_k(k, self.n_labels_), check_probes(self.probes)
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
         queries = self.embed(texts)
         index = self._index_of(scores)

@@ -82,6 +82,10 @@ class TrainedTree:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in {"_native", "_features"}}
 
+    def renamed(self, names: NDArray[np.int32]) -> TrainedTree:
+        """The same classifiers of labels with other numbers; see `LabelTree.renamed`."""
+        return TrainedTree(self.tree.renamed(names), self.blocks, self.precision, self.feature_numbers, self.merge)
+
     def topk(
         self,
         rows: Sparse,

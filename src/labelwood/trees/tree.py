@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -82,6 +82,15 @@ class LabelTree:
         owner = np.repeat(np.arange(self.n_nodes), np.diff(self.label_ptr))
         if len(np.unique(owner * np.int64(self.n_labels) + self.labels)) < len(self.labels):
             raise _unsound("a leaf holds a label twice")
+
+    def renamed(self, names: NDArray[np.int32]) -> LabelTree:
+        """The same tree with other numbers for its labels: label i becomes ``names[i]``.
+
+        Example:
+            >>> LabelTree.from_nested([[0], [1, 2]]).renamed(np.array([5, 3, 4], np.int32) - 3).labels
+            array([2, 0, 1], dtype=int32)
+        """
+        return replace(self, labels=names[self.labels], verify=False)
 
     @classmethod
     def from_arrays(cls, arrays: tuple[NDArray[Any], ...], n_labels: int, *, verify: bool = True) -> LabelTree:

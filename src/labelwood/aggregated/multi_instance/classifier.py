@@ -18,7 +18,6 @@ from labelwood.base import Features, Limits, Model, Threads, TopK, as_weights, p
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k, thread_count
 from labelwood.progress import shown
-from labelwood.settings import check_params
 
 if TYPE_CHECKING:
     from labelwood.store import State
@@ -122,7 +121,7 @@ class MultiInstanceClassifier(Model):
 
         An interrupt from the keyboard leaves the model as it was after the last epoch that was finished.
         """
-        check_params(type(self), self.get_params(deep=False))
+        settings = self.settled()
         training.check_torch()
         bags = as_bags(X)
         n_rows, n_features = shape_of(bags.rows)
@@ -133,7 +132,7 @@ class MultiInstanceClassifier(Model):
         embeddings = self._embeddings(bags, counts)
         for name in ("n_labels_", "network_", "epochs_"):  # what was learned before is not for these counts
             self.__dict__.pop(name, None)
-        self.n_features_in_ = n_features
+        self.n_features_in_, self.learned_with_ = n_features, settings
         self.labels_per_row_ = max(1, round(float(counts.values.sum()) / n_rows))
         self._fit(bags, counts, weights, embeddings)
         return self
@@ -218,19 +217,19 @@ class MultiInstanceClassifier(Model):
             [1, 2]
         """
         self.check_fitted()
-        checked, k = as_bags(bags), check_k(k)
+        checked, k = as_bags(bags), check_k(k, self.n_labels_)
         self.check_features(checked.rows if not isinstance(checked.rows, Sparse) else checked.rows.to_scipy())
         limits = Limits.of(self.n_labels_, include, exclude, min_score)
-        n_threads = thread_count(self.n_threads)
-        return padded(self.network_.bags_topk(checked, min(k, self.n_labels_), limits, self.loss, n_threads), k)
+        loss, n_threads = self.learned_with_["loss"], thread_count(self.n_threads)
+        return padded(self.network_.bags_topk(checked, min(k, self.n_labels_), limits, loss, n_threads), k)
 
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
-        return self.network_.rows_topk(X, k, limits, self.loss, thread_count(self.n_threads))
+        return self.network_.rows_topk(X, k, limits, self.learned_with_["loss"], thread_count(self.n_threads))
 
     def state(self) -> State:
         """Everything the store needs; label embeddings are kept with the weights, not as a parameter."""
         state = super().state()
-        given = None if self.label_embeddings is None else "given"
+        given = None if self.learned_with_["label_embeddings"] is None else "given"
         fitted = {**state.fitted, "epochs": self.epochs_}
         return replace(state, params={**state.params, "label_embeddings": given}, fitted=fitted)
 

@@ -1,0 +1,66 @@
+"""An order of labels that their rows decide, so that the numbers that users give to labels do not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.inputs import Sparse, from_scipy
+from labelwood.labels.representations import Members, members_of
+
+Numbers = NDArray[np.int32]
+
+
+def canonical_order(members: Members, n_rows: int) -> Numbers:
+    """The labels from the most frequent to the rarest; of those that are equally frequent, their rows decide.
+
+    Labels in another order have the same canonical order, except that labels with the very same rows may change places.
+
+    Example:
+        >>> from labelwood.inputs import as_labels
+        >>> from labelwood.labels.representations import members_of
+        >>> canonical_order(members_of(as_labels([[1, 1, 0], [0, 1, 0]], 2)), n_rows=2)
+        array([1, 0, 2], dtype=int32)
+    """
+    indptr, rows = members
+    marks = np.random.default_rng(0).integers(2**63, size=n_rows, dtype=np.uint64)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(marks[rows])])
+    fingerprints = sums[indptr[1:]] - sums[indptr[:-1]]  # both wrap around, so the differences are right
+    return np.lexsort((fingerprints, -np.diff(indptr))).astype(np.int32)
+
+
+def canonical(Y: Sparse) -> tuple[Numbers, Sparse, Members]:
+    """The canonical order, rows × labels in that order, and the rows of each label in that order.
+
+    Example:
+        >>> from labelwood.inputs import as_labels
+        >>> order, Y, members = canonical(as_labels([[0, 1], [0, 1]], 2))
+        >>> order.tolist(), Y.indices.tolist(), members[0].tolist()
+        ([1, 0], [0, 0], [0, 2, 2])
+    """
+    order = canonical_order(members_of(Y), Y.n_rows)
+    Y = reordered(Y, order)
+    return order, Y, members_of(Y)
+
+
+def inverse(order: Numbers) -> Numbers:
+    """The place of each label in an order.
+
+    Example:
+        >>> inverse(np.array([2, 0, 1], np.int32))
+        array([1, 2, 0], dtype=int32)
+    """
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order), dtype=order.dtype)
+    return places
+
+
+def reordered(Y: Sparse, order: Numbers) -> Sparse:
+    """Rows × labels with the labels in another order.
+
+    Example:
+        >>> from labelwood.inputs import as_labels
+        >>> reordered(as_labels([[1, 0, 0]], 1), np.array([2, 0, 1], np.int32)).indices
+        array([1], dtype=int32)
+    """
+    return from_scipy(Y._replace(indices=inverse(order)[Y.indices]).to_scipy())
