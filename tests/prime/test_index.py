@@ -78,6 +78,13 @@ def recall(found, exact):
     return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found.ids, exact.ids, strict=True)])
 
 
+@pytest.fixture
+def few_are_enough(monkeypatch):
+    """Small clusters are looked into alone, as large ones are."""
+    monkeypatch.setattr("labelwood.prime.index.ENOUGH", 3)
+
+
+@pytest.mark.usefixtures("few_are_enough")
 def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
     labels, queries = crowded(6000), vectors(60, dim=48, seed=7)
     clusters = LabelGrouping(labels).found()
@@ -130,10 +137,22 @@ def test_limits_are_kept_among_clusters_and_cost_no_answers():
         assert (odd % 2 == 1).all()
     some = [5, 17, 1040]
     assert np.array_equal(np.sort(index.topk(queries, 3, Limits.of(3000, include=some), probes=1).ids), [some] * 9)
-    assert (index.topk(queries, 3000, probes=1).ids >= 0).all()
     least = index.topk(queries, 20, Limits.of(3000, min_score=0.3), probes=2)
     assert 0 < (least.ids < 0).mean() < 1
     assert (least.scores[least.ids >= 0] >= 0.3).all()
+
+
+def test_the_first_answers_from_clusters_do_not_depend_on_k():
+    labels, queries = crowded(6000), vectors(60, dim=48, seed=7)
+    index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found())
+    for probes in (1, 4, 16):
+        many = index.topk(queries, 3000, probes=probes)
+        for k in (1, 10, 100, 700):
+            few = index.topk(queries, k, probes=probes)
+            assert np.array_equal(few.ids, many.ids[:, :k])
+            assert np.array_equal(few.scores, many.scores[:, :k])
+        assert (many.ids[:, 100] >= 0).any()
+    assert (many.ids[:, -1] < 0).all()
 
 
 def test_a_device_looks_at_all_labels():

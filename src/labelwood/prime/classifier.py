@@ -15,7 +15,7 @@ from labelwood.base import Limits, Ranker, Threads, TopK, padded
 from labelwood.errors import ParameterError
 from labelwood.inputs import Floats, check_k, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
-from labelwood.prime.index import PrototypeIndex, check_probes
+from labelwood.prime.index import ENOUGH, PrototypeIndex, check_probes
 from labelwood.prime.inputs import Known, as_known, as_texts
 from labelwood.prime.settings import PrimeSettings, as_settings, check_deep
 from labelwood.progress import shown
@@ -267,7 +267,7 @@ class PrimeClassifier(Ranker):
         queries = self.embed(texts)
         index = self._index_of(scores)
 
-        needed = k + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
+        needed = ENOUGH + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
 
         def answers(n: int) -> TopK:
             return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)

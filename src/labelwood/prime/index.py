@@ -18,6 +18,8 @@ _SEEN = 1 << 13  # labels from which directions are found
 _STEP = 64  # directions at a time, as many bytes as registers hold
 _LEFT = 0.2  # of the variance, outside the directions: with more of it, too many labels can be among the best
 
+ENOUGH = 100  # labels to choose the answers from; with fewer in the clusters that are probed, all labels are looked at
+
 
 class PrototypeIndex:
     """Prototypes to search: on a CPU by native code, with a device given by torch there, which looks at all labels.
@@ -72,7 +74,8 @@ class PrototypeIndex:
         """The `k` best labels of each query within the limits, best first; fewer where there are no more.
 
         With `probes`, those of so many clusters, whose centres fit best. Where these have fewer labels that are allowed
-        than a query has `needed`, by default `k`, all labels are looked at.
+        than a query has `needed`, all labels are looked at; where they have enough but fewer than `k`, there are fewer
+        answers. What is needed, by default `ENOUGH`, must not depend on `k`, or the first answers would.
         """
         probes = check_probes(probes)
         k = min(check_k(k), len(self.prototypes))
@@ -84,7 +87,7 @@ class PrototypeIndex:
             )
         if self._there is not None:
             return self._topk_there(rows, k, limits)
-        needed = np.full(len(rows), k) if needed is None else needed
+        needed = np.full(len(rows), ENOUGH) if needed is None else needed
         how = (k, limits.allowed, limits.min_score)
         n_probes = min(probes or 0, len(self.prototypes))
         return TopK(*self._here.topk(rows, *how, n_probes, needed, thread_count(self.n_threads)))
