@@ -129,6 +129,12 @@ def _label_ids(ids: Any, n_labels: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+class Settings(dict[str, Any]):
+    """Parameters of one moment, checked; and what a model has made of them for its search, so that it is made once."""
+
+    for_search: Any = None
+
+
 class Params:
     """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.
 
@@ -156,7 +162,7 @@ class Params:
         if name in self._param_names():
             self.__dict__.pop("_settled", None)
 
-    def settled(self) -> Mapping[str, Any]:
+    def settled(self) -> Settings:
         """All parameters as they are at one moment, checked. A change in another thread is in it whole, or not at all.
 
         Example:
@@ -166,10 +172,10 @@ class Params:
             ...
             labelwood.errors.ParameterError: CentroidClassifier: n_threads is 0 but should be greater than or equal to 1
         """
-        found: Mapping[str, Any] | None = self.__dict__.get("_settled")
+        found: Settings | None = self.__dict__.get("_settled")
         while found is None:
             now = self.__dict__.copy()
-            found = {name: now[name] for name in self._param_names()}
+            found = Settings((name, now[name]) for name in self._param_names())
             check_params(type(self), found)
             self.__dict__["_settled"] = found
             if any(self.__dict__[name] is not value for name, value in found.items()):  # changed meanwhile
@@ -391,6 +397,8 @@ class Model(Ranker, ABC):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        names = cls._param_names()
+        check_params(cls, {name: value for name, value in state.params.items() if name not in names})
         model = cls(**state.params)
         model.learned_with_ = model.settled()
         model.n_features_in_ = state.count("n_features")

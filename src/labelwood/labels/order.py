@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from labelwood.inputs import Sparse, from_scipy
 from labelwood.labels.representations import Members, members_of
@@ -38,9 +39,14 @@ def canonical(Y: Sparse) -> tuple[Numbers, Sparse, Members]:
         >>> order.tolist(), Y.indices.tolist(), members[0].tolist()
         ([1, 0], [0, 0], [0, 2, 2])
     """
-    order = canonical_order(members_of(Y), Y.n_rows)
-    Y = reordered(Y, order)
-    return order, Y, members_of(Y)
+    indptr, rows = members_of(Y)
+    order = canonical_order((indptr, rows), Y.n_rows)
+    ends = np.cumsum(np.diff(indptr)[order])
+    begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
+    rows = rows[np.arange(len(rows)) + np.repeat(indptr[order] - begins, ends - begins)]
+    members = np.append(begins, ends[-1:]), rows
+    columns = sparse.csc_array((np.ones(len(rows), np.float32), rows, members[0]), shape=(Y.n_rows, Y.n_cols))
+    return order, from_scipy(columns.tocsr()), members
 
 
 def inverse(order: Numbers) -> Numbers:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from labelwood.base import Threads
+from labelwood.base import Settings, Threads
 from labelwood.inputs import Sparse
 from labelwood.labels.order import Numbers
 from labelwood.labels.representations import Members
@@ -71,6 +71,5 @@ class OneVsRest(TreeClassifier):
         labels = np.arange(Y.n_cols, dtype=np.int32)
         return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), labels, Y.n_cols)]
 
-    def _how(self) -> dict[str, Any]:
-        link, unit_rows = self.settled()["link"], self.learned_with_["normalize"]
-        return {"beam": None, "link": link, "path_weight": 1.0, "unit_rows": unit_rows}
+    def _search_options(self, now: Settings) -> dict[str, Any]:
+        return {"beam": None, "link": now["link"], "path_weight": 1.0, "unit_rows": self.learned_with_["normalize"]}

@@ -363,7 +363,8 @@ class TextClassifier(Params, Saved):
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        self.settled()
+        if "_settled" not in self.__dict__:
+            self.settled()
 
     def _fresh(self, part: Any) -> Any:
         """A copy of an unfitted part that uses this classifier's threads."""

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood._native import Rows
-from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
+from labelwood.base import NO_LIMITS, Features, Limits, Model, Settings, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
@@ -303,7 +303,14 @@ class TreeClassifier(Model):
         return found.of_tree if found is not None and calibrated else [0.0] * len(self.trees_)
 
     def _how(self) -> dict[str, Any]:
-        now, learned_with = self.settled(), self.learned_with_
+        now = self.settled()
+        if now.for_search is None or now.for_search[0] is not self.learned_with_:
+            now.for_search = self.learned_with_, self._search_options(now)
+        found: dict[str, Any] = now.for_search[1]
+        return found
+
+    def _search_options(self, now: Settings) -> dict[str, Any]:
+        learned_with = self.learned_with_
         return {
             "beam": now["beam"],
             "link": now["link"],
