@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from labelwood.errors import ModelError, ParameterError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.base import Model
@@ -27,6 +28,7 @@ OF_TEXTS = {
 }
 # Any of these with names of labels and, where it needs them, with what turns texts into features.
 JOINED = {"text": "labelwood.models.text:TextClassifier"}
+_LONGEST = 400  # characters of what is told about a file
 
 
 def model_class(name: str) -> type[Model]:
@@ -63,10 +65,22 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
     """
     from labelwood import store
 
-    return from_state(store.read(path, verify=verify), path)
+    state = store.read(path, verify=verify)
+    try:
+        return from_state(state)
+    except LabelwoodError as e:
+        raise _of_file(e, os.fsdecode(path)) from None
 
 
-def from_state(state: State, where: Any = "a part of the model") -> Any:
+def _of_file(error: LabelwoodError, place: str) -> ModelError:
+    """What is wrong with a model, with the place where it lies."""
+    told = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
+    if isinstance(error, ParameterError):
+        return ModelError(f"{place} holds what no model can have ({told}): save the model again")
+    return ModelError(f"{place}: {told}")
+
+
+def from_state(state: State) -> Any:
     """The model that a state describes, whatever its kind.
 
     Example:
@@ -76,5 +90,5 @@ def from_state(state: State, where: Any = "a part of the model") -> Any:
     """
     place = (MODELS | OF_BAGS | OF_TEXTS | JOINED).get(state.kind)
     if place is None:
-        raise ModelError(f"{where}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
+        raise ModelError(f"this Labelwood has no model of the kind {state.kind!r}: install a newer one")
     return _class_at(place).from_state(state)

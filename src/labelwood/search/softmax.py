@@ -14,6 +14,7 @@ from labelwood import _native
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse
+from labelwood.search.beam import beam_of
 from labelwood.trees.tree import LabelTree
 
 
@@ -108,16 +109,8 @@ class TrainedSoftmax:
     def _native(self) -> Any:
         tree = None if self.tree is None else tuple(self.tree.arrays().values())
         return _native.SoftmaxTree(
-            tree, self.embeddings.native(), self.vectors.native(), self._places(), self.unit, self.n_labels
+            tree, self.embeddings.native(), self.vectors.native(), self.kept, self.unit, self.n_features, self.n_labels
         )
-
-    def _places(self) -> NDArray[np.int32]:
-        """Of each feature its row among the embeddings, or −1; empty where all have theirs."""
-        if self.kept is None:
-            return np.empty(0, np.int32)
-        places = np.full(self.n_features, -1, np.int32)
-        places[self.kept] = np.arange(len(self.kept), dtype=np.int32)
-        return places
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -126,13 +119,13 @@ class TrainedSoftmax:
         self, rows: Sparse, k: int, *, beam: int | None, limits: Limits, n_threads: int, best_first: bool = True
     ) -> tuple[TopK, int]:
         """The best labels of rows, and how many nodes were opened. The order of opening does not change answers."""
-        how = (k, beam or 0, best_first, max(0.0, limits.min_score), limits.allowed, n_threads)
+        how = (k, beam_of(beam), best_first, max(0.0, limits.min_score), limits.allowed, n_threads)
         ids, scores, opened = self._native.topk(*rows, *how)
         return TopK(ids, scores), opened
 
     def topk_of_few(self, rows: Any, k: int, *, beam: int | None) -> TopK | None:
         """The same for `_native.Rows`, without what pays only for many; None where they need more care."""
-        found = self._native.few_rows(rows, k, beam or 0)
+        found = self._native.few_rows(rows, k, beam_of(beam))
         return None if found is None else TopK(*found)
 
     def embed(self, rows: Sparse, n_threads: int) -> Floats:
@@ -179,10 +172,6 @@ class TrainedSoftmax:
             parts = [Matrix.from_arrays(arrays, name, width, verify=verify) for name in ("embeddings", "vectors")]
             kept = _checked(arrays, "kept", np.int32, 1) if "kept" in arrays else None
             tree = None if flat else _tree_of(arrays, n_labels, verify=verify)
-            if parts[0].n_rows != (n_features if kept is None else len(kept)):
-                raise ModelError("the model's features and their embeddings differ in number: save it again")
-            if kept is not None and len(kept) and (kept[0] < 0 or kept[-1] >= n_features or (np.diff(kept) <= 0).any()):
-                raise ModelError("the model keeps features that it does not have: save it again")
             trained = cls(tree, parts[0], parts[1], n_features, n_labels, unit, kept)
             _ = trained._native  # checks that all sizes fit each other
         except ModelError:
