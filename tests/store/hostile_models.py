@@ -14,7 +14,6 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -60,6 +59,7 @@ def _of_numbers() -> dict[str, Callable[[], Any]]:
     eye = sparse.eye_array(24, format="csr", dtype=np.float32)
     rows = sparse.vstack([eye] * 20, format="csr")
     tree = {"tree": "balanced", "arity": 2, "max_leaf": 2}
+    small = lw.SoftmaxTreeClassifier(dim=16, epochs=1)
     wide = sparse.eye_array(400, format="csr", dtype=np.float32)
     return {
         "tree": lambda: lw.TreeClassifier(n_trees=2, **tree).fit(rows, rows).calibrate(rows, k=1, loss=0.1),
@@ -67,7 +67,7 @@ def _of_numbers() -> dict[str, Callable[[], Any]]:
         "one-vs-rest": lambda: lw.OneVsRest(precision="float32").fit(eye, eye),
         "softmax-tree": lambda: lw.SoftmaxTreeClassifier(dim=8, beam=3, epochs=2).fit(eye, eye),
         "softmax-flat": lambda: lw.SoftmaxTreeClassifier(dim=8, loss="one-vs-rest", epochs=2).fit(eye, eye),
-        "softmax-small": lambda: lw.SoftmaxTreeClassifier(dim=16, epochs=1).fit(wide, wide).compressed(max_features=300),
+        "softmax-small": lambda: small.fit(wide, wide).compressed(max_features=300),
         "centroid": lambda: lw.CentroidClassifier().fit(eye, eye),
         "centroid-dense": lambda: lw.CentroidClassifier().fit(eye.toarray(), eye),
     }
@@ -215,7 +215,7 @@ def _questions(model: Any) -> Iterator[Callable[[], Any]]:
         yield lambda: model.suggest(["a dog barks"], k=3)
         yield lambda: model.predict_topk(["the oak"] * 70, k=2)
         yield lambda: model.predict(["the oak"])
-        yield lambda: model.inverse_propensities()
+        yield model.inverse_propensities
     elif model.kind in ("prime", "fused"):
         yield lambda: model.predict_topk(["a dog barks"], k=3)
         yield lambda: model.predict(["the oak"])
@@ -318,32 +318,3 @@ def _with_array(model: Change, rng: np.random.Generator) -> Change | None:
     state["arrays"][name] = {"dtype": array.dtype.name, "shape": list(array.shape)}
     arrays = {**model.arrays, key: np.ascontiguousarray(array).reshape(array.shape)}
     return Change(f"{key}: {how}", manifest, arrays, model.origin)
-
-
-def main() -> None:
-    """Tries every number of every kind and prints what was not sound: python -m tests.store.hostile_models [kind …]."""
-    from warnings import simplefilter
-
-    simplefilter("ignore")
-    wanted = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as place:
-        for name, folder in sound_models(Path(place)):
-            if wanted and name not in wanted:
-                continue
-            model, counts = opened(folder), dict.fromkeys(SOUND, 0)
-            for number, change in enumerate(every_number(model)):
-                target = Path(place) / f"{name}-{number}"
-                write(target, change)
-                for verify in (True, False):
-                    word, details = tried(target, verify=verify)
-                    counts[word] = counts.get(word, 0) + 1
-                    if word not in SOUND:
-                        print(f"{name}: {change.name} (verify={verify}): {word}: {details[:300]}", flush=True)
-                for file in target.iterdir():
-                    file.unlink()
-                target.rmdir()
-            print(name, counts, flush=True)
-
-
-if __name__ == "__main__":
-    main()

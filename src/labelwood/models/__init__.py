@@ -50,11 +50,16 @@ def _class_at(place: str) -> type[Model]:
     return cls
 
 
-def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
+def load(path: str | PathLike[str], *, verify: bool = True, mmap: bool | None = None) -> Any:
     """Loads a saved model: a `TextClassifier`, or the `Model` that was saved.
 
     By default every byte and every invariant is checked, so that a damaged or hostile file is an error. For a model
     you trust, `verify=False` maps it in milliseconds, whatever its size.
+
+    A model's files are mapped: they are read when they are needed, and processes share their memory. Labelwood never
+    changes them, but another program that overwrites one or cuts it short changes answers, or ends the process. With
+    `mmap=False` they are read into private memory once, and what is checked is what is kept. By default they are mapped
+    except on network file systems (NFS, SMB, sshfs and so on), where files may change unseen.
 
     Example:
         >>> import tempfile, labelwood as lw
@@ -65,7 +70,7 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
     """
     from labelwood import store
 
-    state = store.read(path, verify=verify)
+    state = store.read(path, verify=verify, mmap=mmap)
     try:
         return from_state(state)
     except LabelwoodError as e:

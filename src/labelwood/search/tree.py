@@ -103,8 +103,8 @@ class TrainedTree:
         k-th answer by less.
         """
         lowest = max(0.0, limits.min_score)  # scores are above zero anyway
-        how = (k, beam_of(beam), LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack, n_threads)
-        ids, scores, looks = self._native.topk(*rows, *how)
+        how = (k, beam_of(beam), LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack)
+        ids, scores, looks = self._native.topk(*rows, *how, n_threads)
         return TopK(ids, scores), Looks(*looks)
 
     def topk_of_few(self, rows: Any, k: int, slack: float, how: Mapping[str, Any]) -> TopK | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,8 @@ import pyarrow as pa
 
 from labelwood.errors import ModelError
 from labelwood.store.damage import damaged
+from labelwood.store.draft import Draft
+from labelwood.store.folder import Bytes
 
 SCHEMA = pa.schema([pa.field("name", pa.large_string(), nullable=False)])
 
@@ -41,15 +41,15 @@ def storable_names(value: Any, where: str) -> Any:
     return pa.LargeStringArray.from_buffers(len(value), pa.py_buffer(borders - borders[0]), content)
 
 
-def write_names(path: Path, names: Any) -> None:
+def write_names(draft: Draft, names: Any) -> None:
     """Writes names that `storable_names` returned."""
     batch = pa.record_batch([names], schema=SCHEMA)
     options = pa.ipc.IpcWriteOptions(compression=None)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
+    with pa.PythonFile(draft, "w") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
         writer.write_batch(batch)
 
 
-def map_names(data: mmap.mmap, length: int, where: str, *, verify: bool) -> Any:
+def map_names(data: Bytes, where: str, *, verify: bool) -> Any:
     """The names as an Arrow array over the file's pages."""
     whole = pa.py_buffer(data)
     try:
@@ -59,6 +59,11 @@ def map_names(data: mmap.mmap, length: int, where: str, *, verify: bool) -> Any:
         if isinstance(e, ModelError):
             raise
         raise damaged(where, _line(e)) from None
+    return names
+
+
+def check_length(names: Any, length: int, where: str) -> Any:
+    """The names, if there are so many and none is missing."""
     if len(names) != length or names.null_count:
         raise damaged(where, f"it has {len(names)} names, {names.null_count} of them null, and not {length}")
     return names

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from labelwood.errors import ModelError
 from labelwood.store.damage import quoted
 
-
 MOST = 2**31 - 1  # labels, features and so on: native code counts them in 32 bits
 
 
