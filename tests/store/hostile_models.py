@@ -4,16 +4,19 @@
         write(folder, change)
         outcome = tried(folder, verify=True)    # in a process with little memory and time
 
-`SOUND` are the outcomes that are fine: an answer, or a `ModelError` of one sentence.
+`SOUND` are the outcomes that are fine: an answer, a `LabelwoodError` instead of one ("late"), or a `ModelError` of one
+sentence that says where the model lies.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import os
 import resource
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -21,18 +24,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 from scipy import sparse
 
 import labelwood as lw
 from labelwood import store
 from labelwood.errors import LabelwoodError
-from labelwood.store.arrays import write_arrays
 from labelwood.store.manifest import FILE, render
 from labelwood.store.strict_json import loads
 
 VALUES = (0, -1, 1, 2**31 - 1, 2**31, 2**40, 2**63, 1e308, "x", None, True, [], {})
 ITEMS = (0, 1, -1, 127, 255, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), float("nan"), float("inf"), 1e38, -1e38)
-SOUND = ("answered", "refused")
+SOUND = ("answered", "answered late", "refused")
 MEMORY, SECONDS = 3 << 29, 20  # beyond what the process has already
 
 TEXTS = ["a dog barks", "red roses bloom", "the old oak", "a young elm grows"] * 10
@@ -140,12 +143,10 @@ def write(folder: Path, change: Change) -> None:
     """Saves an altered model with hashes and sizes that are right."""
     folder.mkdir(parents=True, exist_ok=True)
     manifest = deepcopy(change.manifest)
-    old, draft = manifest["arrays_file"], folder / "draft"
-    write_arrays(draft, change.arrays)
-    data = draft.read_bytes()
+    old, data = manifest["arrays_file"], save(change.arrays)
     digest = hashlib.sha256(data).hexdigest()
     new = f"arrays-{digest[:16]}.safetensors"
-    draft.rename(folder / new)
+    (folder / new).write_bytes(data)
     del manifest["files"][old], manifest["sha256"]
     manifest["files"][new] = {"bytes": len(data), "sha256": digest}
     manifest["arrays_file"] = new
@@ -163,11 +164,14 @@ def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds
     """What a task returns in a process of its own, which has so much memory and time more than this one."""
     reader, writer = os.pipe()
     sys.stdout.flush()
-    child = os.fork()
+    with warnings.catch_warnings():  # other threads are not needed in the child
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         outcome = "broken", "the process ended"
         try:
             os.close(reader)
+            faulthandler.disable()
             _limit(memory, seconds)
             outcome = task()
         except BaseException as e:  # whatever it is, it is an outcome
@@ -199,7 +203,7 @@ def _asked(folder: Path, verify: bool, mmap: bool | None) -> tuple[str, str]:
     try:
         model = lw.load(folder, verify=verify, **how)
     except LabelwoodError as e:
-        one_line = "\n" not in str(e) and len(str(e)) < 600 + len(str(folder))
+        one_line = "\n" not in str(e) and len(str(e)) < 600 + len(str(folder)) and str(folder) in str(e)
         return ("refused" if isinstance(e, lw.errors.ModelError) and one_line else "worded badly"), repr(e)
     try:
         for ask in _questions(model):

@@ -98,7 +98,7 @@ class Folder:
         """A copy of a file that nobody else can change, if it has the expected size; otherwise as `map`."""
         with self._opened(name) as fd:
             self._check_size(name, fd, size)
-            memory = memoryview(mmap.mmap(-1, size))  # begins where a page does, so that every array is aligned
+            memory = _memory(size)
             with open(fd, "rb", buffering=0, closefd=False) as file:
                 done = 0
                 while done < size and (count := file.readinto(memory[done : done + _PIECE])):
@@ -148,3 +148,11 @@ class Folder:
     def sync(self) -> None:
         """Waits until the folder's entries are on the disk."""
         os.fsync(self.fd)
+
+
+def _memory(size: int) -> memoryview:
+    """Memory that begins where a page does, so that every array is aligned."""
+    try:
+        return memoryview(mmap.mmap(-1, size))
+    except OSError as e:
+        raise MemoryError(size) from e
