@@ -124,6 +124,11 @@ def every_number(model: Change) -> Iterator[Change]:
             yield _with_value(model, place, value)
 
 
+def changed(model: Change, place: str, value: Any) -> Change:
+    """One value replaced, by its place: "params.n_trees", "parts.model.fitted.n_labels" and so on."""
+    return _with_value(model, tuple(place.split(".")), value)
+
+
 def changes(model: Change, rng: np.random.Generator) -> Iterator[Change]:
     """Without end: values of the manifest, items, lengths and shapes of arrays, and what is there at all."""
     places = list(_places(model.manifest["model"], ()))
@@ -195,7 +200,7 @@ def _limit(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(3 * seconds)  # for a process that waits instead of working
+    signal.alarm(30 * seconds)  # for a process that waits instead of working
 
 
 def _asked(folder: Path, verify: bool, mmap: bool | None) -> tuple[str, str]:

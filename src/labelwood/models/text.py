@@ -328,6 +328,8 @@ class TextClassifier(Params, Saved):
         classifier.frequencies_ = state.array("frequencies", np.int64, 1)
         classifier.n_rows_ = state.count("n_rows", most=2**63 - 1)
         lengths = {len(classifier.labels_), len(classifier.frequencies_), model.n_labels_}
+        if state.verify and (classifier.frequencies_ < 0).any():
+            raise ModelError("the model's frequencies of labels are below zero: save it again")
         if len(lengths) > 1 or (classifier.label_texts_ is not None and len(classifier.label_texts_) not in lengths):
             raise ModelError("the model's names, frequencies and labels differ in number: save it again")
         return classifier
