@@ -9,7 +9,7 @@ from typing import Any
 from labelwood.store.damage import quoted
 
 MAX_BYTES = 32 << 20  # a model's large things are arrays and names, so text beyond this is an attack or an accident
-MAX_VALUES = 1 << 20  # a few bytes of text become a hundred of objects
+MAX_VALUES = 1 << 18  # a few bytes of text become a hundred of objects
 MAX_DEPTH = 64
 
 
@@ -38,7 +38,7 @@ def check_size(data: bytes) -> None:
         >>> check_size(b"[" * (MAX_VALUES + 1))
         Traceback (most recent call last):
         ...
-        ValueError: its JSON has 1048577 values or more and the limit is 1048576
+        ValueError: its JSON has 262145 values or more and the limit is 262144
     """
     if len(data) > MAX_BYTES:
         raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
