@@ -170,6 +170,7 @@ def test_a_models_files_are_read_where_the_folder_is_of_another_machine(tmp_path
     others = LINE.format(device=f"{os.major(device)}:{os.minor(device) + 1}", kind="ext4" if is_network else "nfs")
     (tmp_path / "mounts").write_text(others + mine)
     monkeypatch.setattr(mounts, "_MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(mounts, "_NO_DISK", os.major(device))
     for mmap, is_mapped in ((None, not is_network), (True, True), (False, False)):
         got = store.read(tmp_path / "m", mmap=mmap)
         assert_same(got, sample(1))
@@ -179,6 +180,7 @@ def test_a_models_files_are_read_where_the_folder_is_of_another_machine(tmp_path
 
 def test_a_system_that_does_not_tell_its_mounts_maps(tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_MOUNTS", tmp_path / "nothing")
+    monkeypatch.setattr(mounts, "_NO_DISK", os.major(tmp_path.stat().st_dev))
     with Folder.at(str(tmp_path)) as folder:
         assert not mounts.is_on_network(folder.fd)
 

@@ -23,7 +23,7 @@ from labelwood.search.disentangling import Disentangling, Matching, Refit
 from labelwood.search.ensemble import mean_of
 from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
-from labelwood.search.tree import Link, Looks, Merge, Precision, TrainedTree
+from labelwood.search.tree import MOST, Link, Looks, Merge, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
@@ -356,6 +356,7 @@ class TreeClassifier(Model):
         return arrays | ({} if self.slacks_ is None else self.slacks_.arrays())
 
     def _restore(self, state: State) -> None:
+        self.beam = None if self.beam is None else min(self.beam, MOST)  # no tree has more nodes
         of_tree: dict[str, dict[str, Any]] = {}
         for name, array in state.arrays.items():
             number, _, inner = name.partition(".")

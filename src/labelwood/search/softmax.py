@@ -14,7 +14,6 @@ from labelwood import _native
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse
-from labelwood.search.beam import beam_of
 from labelwood.trees.tree import LabelTree
 
 
@@ -119,13 +118,13 @@ class TrainedSoftmax:
         self, rows: Sparse, k: int, *, beam: int | None, limits: Limits, n_threads: int, best_first: bool = True
     ) -> tuple[TopK, int]:
         """The best labels of rows, and how many nodes were opened. The order of opening does not change answers."""
-        how = (k, beam_of(beam), best_first, max(0.0, limits.min_score), limits.allowed, n_threads)
+        how = (k, beam or 0, best_first, max(0.0, limits.min_score), limits.allowed, n_threads)
         ids, scores, opened = self._native.topk(*rows, *how)
         return TopK(ids, scores), opened
 
     def topk_of_few(self, rows: Any, k: int, *, beam: int | None) -> TopK | None:
         """The same for `_native.Rows`, without what pays only for many; None where they need more care."""
-        found = self._native.few_rows(rows, k, beam_of(beam))
+        found = self._native.few_rows(rows, k, beam or 0)
         return None if found is None else TopK(*found)
 
     def embed(self, rows: Sparse, n_threads: int) -> Floats:

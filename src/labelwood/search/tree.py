@@ -15,7 +15,6 @@ from labelwood._native import Rows
 from labelwood.base import Limits, TopK
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats, Sparse
-from labelwood.search.beam import beam_of
 from labelwood.search.blocks import DTYPES, Blocks
 from labelwood.trees.tree import LabelTree
 
@@ -25,6 +24,7 @@ Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
 STORED: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
+MOST = 2**31 - 1  # nodes of a tree: native code counts them in 32 bits
 _TREE: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
 _ARRAYS = {**_TREE, **DTYPES, "feature_numbers": np.int32}
 
@@ -103,7 +103,7 @@ class TrainedTree:
         k-th answer by less.
         """
         lowest = max(0.0, limits.min_score)  # scores are above zero anyway
-        how = (k, beam_of(beam), LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack)
+        how = (k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack)
         ids, scores, looks = self._native.topk(*rows, *how, n_threads)
         return TopK(ids, scores), Looks(*looks)
 
@@ -112,7 +112,7 @@ class TrainedTree:
 
         `how` holds the beam, the link, path_weight and unit_rows. None where rows need more care.
         """
-        options = (k, beam_of(how["beam"]), LINKS[how["link"]], how["path_weight"], how["unit_rows"], slack)
+        options = (k, how["beam"] or 0, LINKS[how["link"]], how["path_weight"], how["unit_rows"], slack)
         if type(rows) is Rows:
             found = self._native.few_rows(rows, *options)
         else:
@@ -126,7 +126,7 @@ class TrainedTree:
 
         Of the nodes that are reached none is opened, so that they need no classifiers.
         """
-        how = (beam_of(beam), LINKS[link], path_weight, False, self.tree.n_nodes if first is None else first, n_threads)
+        how = (beam, LINKS[link], path_weight, False, self.tree.n_nodes if first is None else first, n_threads)
         indptr, nodes = self._native.reached(*rows, *how)
         return Sparse(indptr, nodes, np.ones(len(nodes), np.float32), self.tree.n_nodes)
 
@@ -134,7 +134,7 @@ class TrainedTree:
         self, rows: Sparse, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, n_threads: int
     ) -> Floats:
         """For each row the largest slack that leaves its answers as they are; infinite where any does."""
-        found: Floats = self._native.slacks(*rows, k, beam_of(beam), LINKS[link], path_weight, unit_rows, n_threads)
+        found: Floats = self._native.slacks(*rows, k, beam or 0, LINKS[link], path_weight, unit_rows, n_threads)
         return found
 
     def seconds(
@@ -149,7 +149,7 @@ class TrainedTree:
         best_first: bool = True,
     ) -> NDArray[np.float64]:
         """How long the search of each row takes, one after another: what it costs without what Python adds."""
-        how = (k, beam_of(beam), LINKS[link], path_weight, unit_rows, best_first)
+        how = (k, beam or 0, LINKS[link], path_weight, unit_rows, best_first)
         found: NDArray[np.float64] = self._native.seconds(*rows, *how)
         return found
 

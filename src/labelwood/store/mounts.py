@@ -13,6 +13,7 @@ _NAMES = (
     "fuse.rclone fuse.s3fs fuse.smbnetfs fuse.sshfs"
 )
 _NETWORK = frozenset(_NAMES.split())
+_NO_DISK = 0  # the major number of the devices that file systems without a disk get
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -25,6 +26,8 @@ def is_on_network(fd: int) -> bool:
         False
     """
     device = os.fstat(fd).st_dev
+    if os.major(device) != _NO_DISK:
+        return False
     try:
         mounts = _MOUNTS.read_text(errors="replace")
     except OSError:
