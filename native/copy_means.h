@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "best_first.h"
+#include "error.h"
 #include "tree.h"
 
 namespace labelwood {
@@ -19,7 +20,10 @@ struct LeavesOfLabels {
 
   LeavesOfLabels() = default;
   LeavesOfLabels(const TreeView& tree, int64_t n_labels) : label_ptr(n_labels + 1), leaves(tree.labels.size()) {
-    for (int32_t label : tree.labels) ++label_ptr[label + 1];
+    for (int32_t label : tree.labels) {
+      if (label < 0 || label >= n_labels) throw Error("the tree has labels that the model has not; save the model again");
+      ++label_ptr[label + 1];
+    }
     for (int64_t label = 0; label < n_labels; ++label) label_ptr[label + 1] += label_ptr[label];
     std::vector<int64_t> next(label_ptr.begin(), label_ptr.end() - 1);
     for (int32_t node = 0; node < tree.n_nodes(); ++node)

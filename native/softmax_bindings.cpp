@@ -88,11 +88,13 @@ nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t see
 // A model ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class SoftmaxTree {
  public:
-  SoftmaxTree(const std::optional<nb::tuple>& tree, const nb::tuple& embeddings, const nb::tuple& vectors, const Array<int32_t>& places, bool unit,
-              int64_t n_labels)
-      : embeddings_(embeddings), vectors_(vectors), places_(places), n_labels_(n_labels) {
+  SoftmaxTree(const std::optional<nb::tuple>& tree, const nb::tuple& embeddings, const nb::tuple& vectors,
+              const std::optional<Array<int32_t>>& kept, bool unit, int64_t n_features, int64_t n_labels)
+      : embeddings_(embeddings), vectors_(vectors), kept_(kept), n_features_(n_features), n_labels_(n_labels) {
     model_.embeddings = stored_rows(embeddings);
-    model_.places = view(places_);
+    if (kept_) model_.kept.emplace(view(*kept_), n_features);
+    if (model_.embeddings.n != (kept_ ? static_cast<int64_t>(kept_->size()) : n_features))
+      throw Error("the model's features and their embeddings differ in number");
     model_.scaling = scaling_of(unit);
     model_.vectors = stored_rows(vectors);
     int64_t n_vectors = n_labels;
@@ -106,8 +108,6 @@ class SoftmaxTree {
     }
     if (model_.vectors.n != n_vectors || model_.vectors.width != model_.embeddings.width)
       throw Error("the vectors do not match the tree and the embeddings");
-    for (int32_t place : model_.places)
-      if (place >= model_.embeddings.n) throw Error("a feature has an embedding that is not there");
   }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k,
@@ -122,7 +122,7 @@ class SoftmaxTree {
 
   // A few rows from a vectorizer, on the calling thread; None if they have other features.
   nb::object few_rows(const Csr& rows, int64_t k, int64_t beam) const {
-    if (rows.n_cols != n_features() || k < 1) return nb::none();
+    if (rows.n_cols != n_features_ || k < 1) return nb::none();
     const CsrView X{{rows.indptr.data(), rows.indptr.size()}, {rows.indices.data(), rows.indices.size()},
                     {rows.values.data(), rows.values.size()}, rows.n_cols};
     int64_t opened = 0;
@@ -136,18 +136,16 @@ class SoftmaxTree {
   }
 
  private:
-  int64_t n_features() const { return model_.places.empty() ? model_.embeddings.n : std::ssize(model_.places); }
-
   CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) const {
-    if (n_cols != n_features()) throw Error("the rows have other features than the model");
+    if (n_cols != n_features_) throw Error("the rows have other features than the model");
     return csr_view(indptr, indices, values, n_cols);
   }
 
   const nb::tuple embeddings_, vectors_;
-  const Array<int32_t> places_;
+  const std::optional<Array<int32_t>> kept_;
   std::optional<TreeArgument> tree_;
   std::vector<int32_t> first_vectors_;
-  int64_t n_labels_;
+  int64_t n_features_, n_labels_;
   SoftmaxModel model_;
 };
 
@@ -158,7 +156,8 @@ void bind_softmax_trees(nb::module_& m) {
         "Learns embeddings of features and vectors of nodes, or without a tree of labels, in place.");
   m.def("product_codes", product_codes_of, "Codes, centers and scales of the rows of a matrix.");
   nb::class_<SoftmaxTree>(m, "SoftmaxTree")
-      .def(nb::init<const std::optional<nb::tuple>&, const nb::tuple&, const nb::tuple&, const Array<int32_t>&, bool, int64_t>())
+      .def(nb::init<const std::optional<nb::tuple>&, const nb::tuple&, const nb::tuple&, const std::optional<Array<int32_t>>&, bool,
+                    int64_t, int64_t>())
       .def("embed", &SoftmaxTree::embed, "The mean embedding of each row's features.")
       .def("few_rows", &SoftmaxTree::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
       .def("topk", &SoftmaxTree::topk, "Ids, scores, and how many nodes were opened.");

@@ -25,10 +25,10 @@ constexpr int64_t kRowsAtOnce = 64;
 void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values, Space& space) {
   space.places.assign(features.begin(), features.end());
   space.scaled.assign(values.begin(), values.end());
-  if (!model.places.empty()) {
+  if (model.kept) {
     size_t n = 0;
     for (size_t j = 0; j < features.size(); ++j)
-      if (const int32_t place = model.places[features[j]]; place >= 0) {
+      if (const int32_t place = model.kept->place_of(features[j]); place >= 0) {
         space.places[n] = place;
         space.scaled[n++] = values[j];
       }

@@ -1,9 +1,11 @@
 // Finds the most likely labels of rows in a softmax tree.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "answers.h"
+#include "kept_features.h"
 #include "sparse.h"
 #include "stored_rows.h"
 #include "tree.h"
@@ -12,7 +14,7 @@ namespace labelwood {
 
 struct SoftmaxModel {
   StoredRows embeddings;  // features × width
-  std::span<const int32_t> places;  // of each feature its embedding, or −1; empty: all have theirs, in order
+  std::optional<KeptFeatures> kept;  // the features that have embeddings, in order; none given: all have theirs
   Scaling scaling = Scaling::kMean;  // of the weights of a row's features
   StoredRows vectors;     // of the tree's nodes, as VectorsOfNodes has them; without a tree, of labels
   TreeView tree;          // without nodes: a sigmoid for every label

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
+from safetensors.numpy import save as safetensors_bytes
 from tests.store.store_samples import assert_same, contents, manifest_of, names, reseal, sample
 
 from labelwood import store
@@ -170,6 +171,18 @@ def test_the_arrays_file_is_one_that_safetensors_reads(tmp_path):
     theirs = load_file(file)
     assert set(theirs) == {"w", "empty", "tree/w", "tree/leaf/w", "tree/leaf/flags"}
     assert np.array_equal(theirs["tree/leaf/w"], sample().parts["tree"].parts["leaf"].arrays["w"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_arrays_file_has_the_bytes_that_safetensors_would_write(tmp_path_factory, data):
+    names = st.text("ab0-._", min_size=1, max_size=4)
+    shape = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+    arrays = data.draw(st.dictionaries(names, hnp.arrays(st.sampled_from(sorted(DTYPES)), shape), max_size=6))
+    path = tmp_path_factory.mktemp("model") / "m"
+    store.write(path, State("demo", {}, {}, arrays=arrays))
+    (file,) = path.glob("arrays-*.safetensors")
+    assert file.read_bytes() == safetensors_bytes(arrays)
 
 
 def test_the_names_file_is_one_that_arrow_reads(tmp_path):

@@ -78,8 +78,8 @@ class JoinedVectorizer(Params):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The vectorizer that `state` describes; raises `ModelError` where its fields cannot be right."""
-        names = [str(number) for number in range(state.count("n_parts"))]
-        if sorted(state.parts) != sorted(names) or not names:
+        names = [str(number) for number in range(len(state.parts))]
+        if state.count("n_parts") != len(names) or state.parts.keys() != set(names):
             raise ModelError("the model lacks parts of its vectorizer: save the model again")
         parts = [TextVectorizer.from_state(state.parts[name]) for name in names]
         joined = cls(parts=parts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from labelwood.errors import ModelError, ParameterError
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.base import Model
@@ -27,6 +28,7 @@ OF_TEXTS = {
 }
 # Any of these with names of labels and, where it needs them, with what turns texts into features.
 JOINED = {"text": "labelwood.models.text:TextClassifier"}
+_LONGEST = 400  # characters of what is told about a file
 
 
 def model_class(name: str) -> type[Model]:
@@ -48,11 +50,16 @@ def _class_at(place: str) -> type[Model]:
     return cls
 
 
-def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
+def load(path: str | PathLike[str], *, verify: bool = True, mmap: bool | None = None) -> Any:
     """Loads a saved model: a `TextClassifier`, or the `Model` that was saved.
 
     By default every byte and every invariant is checked, so that a damaged or hostile file is an error. For a model
     you trust, `verify=False` maps it in milliseconds, whatever its size.
+
+    A model's files are mapped: they are read when they are needed, and processes share their memory. Labelwood never
+    changes them, but another program that overwrites one or cuts it short changes answers, or ends the process. With
+    `mmap=False` they are read into private memory once, and what is checked is what is kept. By default they are mapped
+    except on network file systems (NFS, SMB, sshfs and so on), where files may change unseen.
 
     Example:
         >>> import tempfile, labelwood as lw
@@ -63,10 +70,22 @@ def load(path: str | PathLike[str], *, verify: bool = True) -> Any:
     """
     from labelwood import store
 
-    return from_state(store.read(path, verify=verify), path)
+    state = store.read(path, verify=verify, mmap=mmap)
+    try:
+        return from_state(state)
+    except LabelwoodError as e:
+        raise _of_file(e, os.fsdecode(path)) from None
 
 
-def from_state(state: State, where: Any = "a part of the model") -> Any:
+def _of_file(error: LabelwoodError, place: str) -> ModelError:
+    """What is wrong with a model, with the place where it lies."""
+    told = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
+    if isinstance(error, ParameterError):
+        return ModelError(f"{place} holds what no model can have ({told}): save the model again")
+    return ModelError(f"{place}: {told}")
+
+
+def from_state(state: State) -> Any:
     """The model that a state describes, whatever its kind.
 
     Example:
@@ -76,5 +95,5 @@ def from_state(state: State, where: Any = "a part of the model") -> Any:
     """
     place = (MODELS | OF_BAGS | OF_TEXTS | JOINED).get(state.kind)
     if place is None:
-        raise ModelError(f"{where}: this Labelwood has no model of the kind {state.kind!r}: install a newer one")
+        raise ModelError(f"this Labelwood has no model of the kind {state.kind!r}: install a newer one")
     return _class_at(place).from_state(state)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 
+_LABELS_WITHOUT_WEIGHTS = 1 << 24
+_LABELS_A_WEIGHT = 64
+
+
 class CentroidClassifier(Model):
     """Ranks labels by the inner product of the row with the label's PIFA vector (the unit-length sum of its rows).
 
@@ -56,6 +60,7 @@ class CentroidClassifier(Model):
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         if isinstance(self.weights_, Sparse):
+            _check_labels(self.weights_)
             return {
                 "indptr": self.weights_.indptr,
                 "indices": self.weights_.indices,
@@ -73,11 +78,21 @@ class CentroidClassifier(Model):
         self.weights_ = Sparse(indptr, indices, state.array("values", np.float32, 1), self.n_labels_)
         if self.weights_.n_rows != self.n_features_in_ or len(indices) != len(self.weights_.values):
             raise ModelError("the centroids do not have the model's number of labels and features: save it again")
+        _check_labels(self.weights_)
         if state.verify:
             try:
                 _native.check_csr(*self.weights_)
             except LabelwoodError as e:
                 raise ModelError(f"{e}: save the model again") from None
+
+
+def _check_labels(weights: Sparse) -> None:
+    """Labels may be without a weight, but a search makes room for each: a small file must not claim a great many."""
+    if weights.n_cols > max(_LABELS_WITHOUT_WEIGHTS, _LABELS_A_WEIGHT * len(weights.indices)):
+        raise ModelError(
+            f"the centroids are of {weights.n_cols} labels and have only {len(weights.indices)} weights: "
+            "leave out labels that no row has, and train again"
+        )
 
 
 def _weighted(X: Features, row_weights: Floats) -> Features:

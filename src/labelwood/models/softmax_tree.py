@@ -20,6 +20,7 @@ from labelwood.labels.representations import Members
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
 from labelwood.progress import shown
 from labelwood.search.softmax import Matrix, TrainedSoftmax
+from labelwood.search.tree import MOST
 from labelwood.trees import BUILDERS, LabelTree, huffman, interpolated, with_single_leaves
 
 if TYPE_CHECKING:
@@ -321,6 +322,7 @@ class SoftmaxTreeClassifier(Model):
         return self.trained_.arrays()
 
     def _restore(self, state: State) -> None:
+        self.beam = None if self.beam is None else min(self.beam, MOST)  # no tree has more nodes
         sizes = (self.dim, self.n_features_in_, self.n_labels_)
         flat = self.loss == "one-vs-rest"
         self.trained_ = TrainedSoftmax.from_arrays(

@@ -319,14 +319,17 @@ class TextClassifier(Params, Saved):
             raise ModelError("the model lacks its labels or its inner model: save it again")
         model = model_class(inner.kind).from_state(inner)
         words = state.parts.get("vectorizer")
-        classifier = cls(model=model, vectorizer=None if words is None else _vectorizer_from(words))
+        vectorizer = None if words is None else _vectorizer_from(words, model)
+        classifier = cls(model=model, vectorizer=vectorizer)
         classifier.model_ = model
-        classifier.vectorizer_ = classifier.vectorizer
+        classifier.vectorizer_ = vectorizer
         classifier.labels_ = LabelIndex(state.names["labels"])
         classifier.label_texts_ = state.names.get("label_texts")
         classifier.frequencies_ = state.array("frequencies", np.int64, 1)
-        classifier.n_rows_ = state.count("n_rows")
+        classifier.n_rows_ = state.count("n_rows", most=2**63 - 1)
         lengths = {len(classifier.labels_), len(classifier.frequencies_), model.n_labels_}
+        if state.verify and (classifier.frequencies_ < 0).any():
+            raise ModelError("the model's frequencies of labels are below zero: save it again")
         if len(lengths) > 1 or (classifier.label_texts_ is not None and len(classifier.label_texts_) not in lengths):
             raise ModelError("the model's names, frequencies and labels differ in number: save it again")
         return classifier
@@ -372,8 +375,10 @@ class TextClassifier(Params, Saved):
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
 
 
-def _vectorizer_from(state: State) -> Vectorizer:
+def _vectorizer_from(state: State, model: Any) -> Vectorizer:
     if state.kind not in _VECTORIZERS:
         raise ModelError(f"this Labelwood has no vectorizer of the kind {state.kind!r}: install a newer one")
     found: Vectorizer = _VECTORIZERS[state.kind].from_state(state)
+    if model.reads_texts or found.n_features_ > model.n_features_in_:  # fewer, where numbers stand beside texts
+        raise ModelError("the model's vectorizer makes other features than the model has: save it again")
     return found

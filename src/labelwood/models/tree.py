@@ -25,7 +25,7 @@ from labelwood.search.disentangling import Disentangling, Matching, Refit
 from labelwood.search.ensemble import mean_of, width_for
 from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
-from labelwood.search.tree import Link, Looks, Merge, Precision, TrainedTree
+from labelwood.search.tree import MOST, Link, Looks, Merge, Precision, TrainedTree
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
@@ -383,19 +383,18 @@ class TreeClassifier(Model):
         return arrays | ({} if self.slacks_ is None else self.slacks_.arrays())
 
     def _restore(self, state: State) -> None:
-        numbers = sorted({int(name.partition(".")[0]) for name in state.arrays if name.partition(".")[0].isdecimal()})
-        if numbers != list(range(self.n_trees)):
-            raise ModelError(f"the model holds other trees than its {self.n_trees}: save it again")
+        self.beam = None if self.beam is None else min(self.beam, MOST)  # no tree has more nodes
+        of_tree: dict[str, dict[str, Any]] = {}
+        for name, array in state.arrays.items():
+            number, _, inner = name.partition(".")
+            if number.isdecimal():
+                of_tree.setdefault(number, {})[inner] = array
+        if len(of_tree) != self.n_trees or not all(str(i) in of_tree for i in range(len(of_tree))):
+            raise ModelError(f"the model holds {len(of_tree)} trees and should hold {self.n_trees}: save it again")
+        sizes = (self.precision, self.n_features_in_, self.n_labels_)
         self.trees_ = [
-            TrainedTree.from_arrays(
-                {name.partition(".")[2]: a for name, a in state.arrays.items() if name.startswith(f"{i}.")},
-                self.precision,
-                self.n_features_in_,
-                self.n_labels_,
-                merge=self.merge,
-                verify=state.verify,
-            )
-            for i in numbers
+            TrainedTree.from_arrays(of_tree[str(i)], *sizes, merge=self.merge, verify=state.verify)
+            for i in range(self.n_trees)
         ]
         self.slacks_ = Slacks.from_arrays(state.arrays, self.n_trees)
 

@@ -108,16 +108,8 @@ class TrainedSoftmax:
     def _native(self) -> Any:
         tree = None if self.tree is None else tuple(self.tree.arrays().values())
         return _native.SoftmaxTree(
-            tree, self.embeddings.native(), self.vectors.native(), self._places(), self.unit, self.n_labels
+            tree, self.embeddings.native(), self.vectors.native(), self.kept, self.unit, self.n_features, self.n_labels
         )
-
-    def _places(self) -> NDArray[np.int32]:
-        """Of each feature its row among the embeddings, or −1; empty where all have theirs."""
-        if self.kept is None:
-            return np.empty(0, np.int32)
-        places = np.full(self.n_features, -1, np.int32)
-        places[self.kept] = np.arange(len(self.kept), dtype=np.int32)
-        return places
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -179,10 +171,6 @@ class TrainedSoftmax:
             parts = [Matrix.from_arrays(arrays, name, width, verify=verify) for name in ("embeddings", "vectors")]
             kept = _checked(arrays, "kept", np.int32, 1) if "kept" in arrays else None
             tree = None if flat else _tree_of(arrays, n_labels, verify=verify)
-            if parts[0].n_rows != (n_features if kept is None else len(kept)):
-                raise ModelError("the model's features and their embeddings differ in number: save it again")
-            if kept is not None and len(kept) and (kept[0] < 0 or kept[-1] >= n_features or (np.diff(kept) <= 0).any()):
-                raise ModelError("the model keeps features that it does not have: save it again")
             trained = cls(tree, parts[0], parts[1], n_features, n_labels, unit, kept)
             _ = trained._native  # checks that all sizes fit each other
         except ModelError:

@@ -24,6 +24,7 @@ Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
 STORED: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
+MOST = 2**31 - 1  # nodes of a tree: native code counts them in 32 bits
 _TREE: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
 _ARRAYS = {**_TREE, **DTYPES, "feature_numbers": np.int32}
 
@@ -106,8 +107,8 @@ class TrainedTree:
         k-th answer by less.
         """
         lowest = max(0.0, limits.min_score)  # scores are above zero anyway
-        how = (k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack, n_threads)
-        ids, scores, looks = self._native.topk(*rows, *how)
+        how = (k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack)
+        ids, scores, looks = self._native.topk(*rows, *how, n_threads)
         return TopK(ids, scores), Looks(*looks)
 
     def topk_of_few(self, rows: Any, k: int, slack: float, how: Mapping[str, Any]) -> TopK | None:

@@ -47,8 +47,11 @@ def check_target(path: Place) -> None:
     atomic.check_target(Path(path))
 
 
-def read(path: Place, *, verify: bool = True) -> State:
+def read(path: Place, *, verify: bool = True, mmap: bool | None = None) -> State:
     """Maps a saved model. With `verify`, the contents of every file are checked; without, only its frame.
+
+    With `mmap` off, every file is read once into private memory, and the check is of the very bytes that are kept; so
+    it is by default on network file systems, where files may change unseen. See `docs/format.md`.
 
     Either way a file that is missing, cut short or in contradiction to the manifest is a `ModelError`. Leave
     `verify` on for models that come from elsewhere: it alone notices altered contents.
@@ -61,7 +64,7 @@ def read(path: Place, *, verify: bool = True) -> State:
     """
     from labelwood.store import reading
 
-    return reading.read(path, verify=verify)
+    return reading.read(path, verify=verify, mmap=mmap)
 
 
 def describe(path: Place) -> dict[str, Any]:

@@ -1,14 +1,13 @@
-"""All arrays of a model in one safetensors file, written by that package and mapped back without a copy.
+"""All arrays of a model in one safetensors file, which is mapped back without a copy.
 
-The package's own readers copy each array, so mapping is done here, and strictly: the file must hold exactly
-the arrays of the manifest, one behind the other, each where its dtype can be read from memory.
+The package safetensors writes to paths and its readers copy each array, so both are done here. Reading is strict: the
+file must hold exactly the arrays of the manifest, one behind the other, each where its dtype can be read from memory.
 """
 
 from __future__ import annotations
 
-import mmap
+import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 from labelwood.errors import ModelError
 from labelwood.store import strict_json
 from labelwood.store.damage import damaged, quoted
-from labelwood.store.dtypes import DTYPES, SAFETENSORS
+from labelwood.store.draft import Draft
+from labelwood.store.dtypes import DTYPES, RANKS, SAFETENSORS
+from labelwood.store.folder import Bytes
 from labelwood.store.manifest import ArraySpec
 
 
@@ -34,18 +35,25 @@ def storable(value: Any, where: str) -> NDArray[Any]:
     return np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays that `storable` returned."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+def write_arrays(draft: Draft, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Writes arrays that `storable` returned, in the order and with the bytes of the safetensors package.
 
-    try:
-        save_file(dict(arrays), path)
-    except SafetensorError as e:
-        raise OSError(None, str(e)) from e  # a full disk, as any other writer would report it
+    That package writes to a path, which may meanwhile lead elsewhere, and hides what it writes from our hash.
+    """
+    order = sorted(arrays, key=lambda key: (RANKS[arrays[key].dtype.name], key))
+    header, end = {}, 0
+    for key in order:
+        begin, end = end, end + arrays[key].nbytes
+        dtype = SAFETENSORS[arrays[key].dtype.name]
+        header[key] = {"dtype": dtype, "shape": list(arrays[key].shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    draft.write(len(text).to_bytes(8, "little") + text)
+    for key in order:
+        draft.write(arrays[key].reshape(-1).view(np.uint8))
 
 
-def map_arrays(data: mmap.mmap, specs: Mapping[str, ArraySpec], where: str, *, verify: bool) -> dict[str, NDArray[Any]]:
+def map_arrays(data: Bytes, specs: Mapping[str, ArraySpec], where: str, *, verify: bool) -> dict[str, NDArray[Any]]:
     """Read-only views of the file's arrays, which must be exactly those of the manifest."""
     start, header = _header(data, where)
     if header.keys() != specs.keys():
@@ -68,13 +76,13 @@ def map_arrays(data: mmap.mmap, specs: Mapping[str, ArraySpec], where: str, *, v
     return views
 
 
-def _header(data: mmap.mmap, where: str) -> tuple[int, dict[str, Any]]:
+def _header(data: Bytes, where: str) -> tuple[int, dict[str, Any]]:
     """Where the arrays begin, and what the file says about them."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(len(data) - 8, strict_json.MAX_BYTES):
         raise damaged(where, "its header is cut short or too large")
     try:
-        header = strict_json.loads(data[8 : 8 + size])
+        header = strict_json.loads(bytes(data[8 : 8 + size]))
     except ValueError as e:
         raise damaged(where, f"{e}") from None
     if not isinstance(header, dict):

@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
+import errno
+
 from labelwood.errors import ModelError
+
+_FIXES = {
+    errno.EACCES: "ask its owner for access, or change its permissions",
+    errno.EPERM: "ask its owner for access, or change its permissions",
+    errno.EMFILE: "close some files, or allow this process more of them (ulimit -n), and try again",
+    errno.ENFILE: "close some programs, as the whole machine has no more, and try again",
+    errno.ENOMEM: "free some memory, and try again",
+    errno.EIO: "check the disk or the network, and try again",
+    errno.ESTALE: "check the disk or the network, and try again",
+    errno.ENOSPC: "free some space, and try again",
+    errno.EDQUOT: "free some space, and try again",
+    errno.EROFS: "give a place that can be written to",
+    errno.ELOOP: "remove the link, or give another place",
+    errno.ENAMETOOLONG: "give a shorter path",
+}
+
+
+class UnreadableError(ModelError):
+    """The system refuses to open or read a file, which says nothing about what is in it.
+
+    Example:
+        >>> issubclass(UnreadableError, ModelError)
+        True
+    """
 
 
 def damaged(where: str, why: str) -> ModelError:
@@ -13,6 +39,26 @@ def damaged(where: str, why: str) -> ModelError:
         'm/manifest.json is damaged (it is empty): copy or train the model again'
     """
     return ModelError(f"{where} is damaged ({why}): copy or train the model again")
+
+
+def unreadable(where: str, error: OSError) -> UnreadableError:
+    """The error for a file that the system does not let us read.
+
+    Example:
+        >>> str(unreadable("m/manifest.json", OSError(errno.EMFILE, "Too many open files"))).split(": ")[0]
+        'm/manifest.json cannot be read (Too many open files)'
+    """
+    return UnreadableError(f"{where} cannot be read ({error.strerror or error}): {fix_of(error)}")
+
+
+def fix_of(error: OSError) -> str:
+    """What to do about an error of the system.
+
+    Example:
+        >>> fix_of(OSError(errno.ENOSPC, "No space left on device"))
+        'free some space, and try again'
+    """
+    return _FIXES.get(error.errno or 0, "check the disk, and try again")
 
 
 def quoted(text: object) -> str:

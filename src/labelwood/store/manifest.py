@@ -24,6 +24,7 @@ FILE = "manifest.json"
 FORMAT = "labelwood-model"
 # Names of kinds, arrays, lists and parts: they are joined by slashes and appear in messages.
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+MAX_PARTS_DEPTH = 16
 DATA_FILE = re.compile(r"arrays-[0-9a-f]{16}\.safetensors|names-[0-9a-f]{16}\.arrow")
 _SEAL_BYTES = 64 + len(b'"\n}\n')
 
@@ -130,6 +131,17 @@ class Manifest(_Strict):
     sha256: Digest
 
     @model_validator(mode="after")
+    def _parts_are_shallow(self) -> Self:
+        n_bytes = 0  # of the arrays' keys, which the header of their file has too
+        for prefix, part in self.model.walk():
+            if prefix.count("/") > MAX_PARTS_DEPTH:
+                raise ValueError(f"its parts are nested more than {MAX_PARTS_DEPTH} deep")
+            n_bytes += sum(len(prefix) + len(name) for name in part.arrays)
+            if n_bytes > strict_json.MAX_BYTES:
+                raise ValueError("the names of its arrays are too long")
+        return self
+
+    @model_validator(mode="after")
     def _files_agree(self) -> Self:
         names = {spec.file for _, part in self.model.walk() for spec in part.names.values()}
         if names | {self.arrays_file} != set(self.files):
@@ -152,11 +164,10 @@ def render(raw: dict[str, Any]) -> bytes:
         b'{\\n "format": "labelwood-model",\\n "sha256'
     """
     data = strict_json.dumps(raw | {"sha256": "0" * 64})
-    if len(data) > strict_json.MAX_BYTES:
-        raise ModelError(
-            f"the model's parameters and facts take {len(data)} bytes as JSON and the limit is "
-            f"{strict_json.MAX_BYTES}: keep large things in arrays and names"
-        )
+    try:
+        strict_json.check_size(data)
+    except ValueError as e:
+        raise ModelError(f"the model cannot be saved ({e}): keep large things in arrays and names") from None
     body, end = data[:-_SEAL_BYTES], data[-_SEAL_BYTES + 64 :]
     return body + hashlib.sha256(body).hexdigest().encode() + end
 

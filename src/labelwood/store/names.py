@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
-from pathlib import Path
+import struct
+from itertools import islice
+from struct import unpack_from
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ import pyarrow as pa
 
 from labelwood.errors import ModelError
 from labelwood.store.damage import damaged
+from labelwood.store.draft import Draft
+from labelwood.store.folder import Bytes
 
+_BEGIN, _END = b"ARROW1\0\0", b"ARROW1"
+_HEADER, _COMPRESSION = 2, 3  # numbers of fields of a Message and of a RecordBatch, in Arrow's format
 SCHEMA = pa.schema([pa.field("name", pa.large_string(), nullable=False)])
 
 
@@ -41,38 +46,65 @@ def storable_names(value: Any, where: str) -> Any:
     return pa.LargeStringArray.from_buffers(len(value), pa.py_buffer(borders - borders[0]), content)
 
 
-def write_names(path: Path, names: Any) -> None:
+def write_names(draft: Draft, names: Any) -> None:
     """Writes names that `storable_names` returned."""
     batch = pa.record_batch([names], schema=SCHEMA)
     options = pa.ipc.IpcWriteOptions(compression=None)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
+    with pa.PythonFile(draft, "w") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
         writer.write_batch(batch)
 
 
-def map_names(data: mmap.mmap, length: int, where: str, *, verify: bool) -> Any:
+def map_names(data: Bytes, where: str, *, verify: bool) -> Any:
     """The names as an Arrow array over the file's pages."""
     whole = pa.py_buffer(data)
     try:
         names = _column(whole, where)
         names.validate(full=verify)
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as e:
+    except (pa.ArrowException, OSError, ValueError, MemoryError, struct.error) as e:
         if isinstance(e, ModelError):
             raise
         raise damaged(where, _line(e)) from None
+    return names
+
+
+def check_length(names: Any, length: int, where: str) -> Any:
+    """The names, if there are so many and none is missing."""
     if len(names) != length or names.null_count:
         raise damaged(where, f"it has {len(names)} names, {names.null_count} of them null, and not {length}")
     return names
 
 
 def _column(whole: Any, where: str) -> Any:
-    with pa.ipc.open_file(whole) as reader:
-        if not reader.schema.equals(SCHEMA, check_metadata=True) or reader.num_record_batches != 1:
-            raise damaged(where, "it does not hold one batch of one column of names")
-        names = reader.get_batch(0).column(0)
+    """The names of the one batch; a file is a stream of messages between two marks, with a table of contents."""
+    if memoryview(whole)[: len(_BEGIN)] != _BEGIN or memoryview(whole)[-len(_END) :] != _END:
+        raise damaged(where, "it is not an Arrow IPC file")
+    stream = pa.ipc.MessageReader.open_stream(pa.BufferReader(whole.slice(len(_BEGIN))))
+    messages = list(islice(stream, 3))
+    is_one = len(messages) == 2 and pa.ipc.read_schema(messages[0]).equals(SCHEMA, check_metadata=True)
+    if not is_one or messages[1].type != "record batch":
+        raise damaged(where, "it does not hold one batch of one column of names")
+    if _is_compressed(messages[1].metadata):  # and would become larger than the file
+        raise damaged(where, "its names are compressed and cannot be mapped")
+    names = pa.ipc.read_record_batch(messages[1], SCHEMA).column(0)
     for buffer in names.buffers():
         if buffer is not None and not _within(buffer, whole):
-            raise damaged(where, "its names are compressed and cannot be mapped")
+            raise damaged(where, "its names do not lie in the file")
     return names
+
+
+def _is_compressed(metadata: Any) -> bool:
+    """Whether the message of a record batch says that its buffers are compressed; pyarrow does not tell beforehand."""
+    table = memoryview(metadata)
+
+    def field(at: int, number: int) -> int:
+        """Where a field of a FlatBuffers table lies; zero if it is not there."""
+        vtable = at - unpack_from("<i", table, at)[0]
+        slot = 4 + 2 * number
+        offset: int = unpack_from("<H", table, vtable + slot)[0] if slot < unpack_from("<H", table, vtable)[0] else 0
+        return at + offset if offset else 0
+
+    header = field(unpack_from("<I", table)[0], _HEADER)
+    return field(header + unpack_from("<I", table, header)[0], _COMPRESSION) != 0
 
 
 def _within(buffer: Any, whole: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import time
 from typing import Any
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from labelwood.errors import ModelError
 from labelwood.store import manifest, strict_json
 from labelwood.store.arrays import map_arrays
-from labelwood.store.damage import damaged
-from labelwood.store.folder import Folder
+from labelwood.store.damage import UnreadableError, damaged
+from labelwood.store.folder import Bytes, Folder
+from labelwood.store.mounts import is_on_network
 from labelwood.store.state import State
 
 # A save may replace the files after the manifest was read; then the new manifest is there already.
@@ -23,10 +23,10 @@ _PAUSE = 0.005
 _PIECE = 8 << 20
 
 
-def read(path: str | os.PathLike[str], *, verify: bool) -> State:
+def read(path: str | os.PathLike[str], *, verify: bool, mmap: bool | None) -> State:
     """See `labelwood.store.read`."""
     place = os.fsdecode(path)
-    facts, files = _open(place)
+    facts, files = _open(place, mmap)
     if verify:
         for name, data in files.items():
             if _digest(data) != facts.files[name].sha256:
@@ -39,7 +39,7 @@ def read(path: str | os.PathLike[str], *, verify: bool) -> State:
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """See `labelwood.store.describe`."""
-    with Folder(os.fsdecode(path)) as folder:
+    with Folder.at(os.fsdecode(path)) as folder:
         facts = _manifest(folder)
     parts = list(facts.model.walk())
     return {
@@ -62,22 +62,28 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 def is_model(path: str | os.PathLike[str]) -> bool:
     """See `labelwood.store.is_model`."""
     try:
-        with Folder(os.fsdecode(path)) as folder:
+        with Folder.at(os.fsdecode(path)) as folder:
             manifest.recognise(folder.read(manifest.FILE, strict_json.MAX_BYTES), "")
+    except UnreadableError:
+        raise  # it may well be one
     except (ModelError, FileNotFoundError):
         return False
     return True
 
 
-def _open(place: str) -> tuple[manifest.Manifest, dict[str, mmap.mmap]]:
+def _open(place: str, mmap: bool | None) -> tuple[manifest.Manifest, dict[str, Bytes]]:
     missing = None
     for _ in range(_ATTEMPTS):
-        with Folder(place) as folder:
+        with Folder.at(place) as folder:
             facts = _manifest(folder)
+            mapped = not is_on_network(folder.fd) if mmap is None else mmap
+            contents = folder.map if mapped else folder.load
             try:
-                return facts, {name: folder.map(name, entry.bytes) for name, entry in facts.files.items()}
+                return facts, {name: contents(name, entry.bytes) for name, entry in facts.files.items()}
             except FileNotFoundError as e:
                 missing = e.filename
+            except MemoryError:
+                raise ModelError(f"{place} is larger than the memory that is free: map it, with mmap=True") from None
         time.sleep(_PAUSE)
     raise ModelError(f"{place}/{missing} is missing: copy or train the model again")
 
@@ -92,7 +98,7 @@ def _manifest(folder: Folder) -> manifest.Manifest:
     return manifest.parse(data, folder.where(manifest.FILE))
 
 
-def _digest(data: mmap.mmap) -> str:
+def _digest(data: Bytes) -> str:
     digest = hashlib.sha256()
     with memoryview(data) as view:
         for begin in range(0, len(view), _PIECE):  # in pieces, so that Ctrl-C is heard
@@ -100,15 +106,18 @@ def _digest(data: mmap.mmap) -> str:
     return digest.hexdigest()
 
 
-def _map_names(place: str, facts: manifest.Manifest, files: dict[str, mmap.mmap], *, verify: bool) -> dict[str, Any]:
+def _map_names(place: str, facts: manifest.Manifest, files: dict[str, Bytes], *, verify: bool) -> dict[str, Any]:
     """The lists by their key; pyarrow is loaded only for a model that has some."""
-    found = {}
+    found: dict[str, Any] = {}
+    of_file: dict[str, Any] = {}  # each is looked at once, however often it is named
     for prefix, part in facts.model.walk():
         for name, spec in part.names.items():
-            from labelwood.store.names import map_names
+            from labelwood.store.names import check_length, map_names
 
             where = f"{place}/{spec.file}"
-            found[prefix + name] = map_names(files[spec.file], spec.length, where, verify=verify)
+            if spec.file not in of_file:
+                of_file[spec.file] = map_names(files[spec.file], where, verify=verify)
+            found[prefix + name] = check_length(of_file[spec.file], spec.length, where)
     return found
 
 

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.errors import ModelError
+from labelwood.store.damage import quoted
+
+MOST = 2**31 - 1  # labels, features and so on: native code counts them in 32 bits
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,13 @@ class State:
     parts: Mapping[str, State] = field(default_factory=dict)
     verify: bool = True  # whether arrays from a file are to be checked for what native code relies on
 
-    def count(self, name: str) -> int:
-        """A whole number of at least one from `fitted`."""
+    def count(self, name: str, most: int = MOST) -> int:
+        """A whole number from one to `most` from `fitted`. Before memory is taken for it, arrays must bear it out."""
         value = self.fitted.get(name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ModelError(f"the model's {name} is {value!r} where a positive whole number belongs: save it again")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise ModelError(
+                f"the model's {name} is {quoted(value)} where a whole number from 1 to {most} belongs: save it again"
+            )
         return value
 
     def array(self, name: str, dtype: Any, ndim: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from labelwood.store.damage import quoted
 
 MAX_BYTES = 32 << 20  # a model's large things are arrays and names, so text beyond this is an attack or an accident
+MAX_VALUES = 1 << 18  # a few bytes of text become a hundred of objects
 MAX_DEPTH = 64
 
 
@@ -21,14 +22,29 @@ def loads(data: bytes) -> Any:
         ...
         ValueError: the key 'a' occurs twice
     """
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
+    check_size(data)
     try:
         value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     _check_levels(value)
     return value
+
+
+def check_size(data: bytes) -> None:
+    """Raises `ValueError` for JSON that would take much time or memory to read.
+
+    Example:
+        >>> check_size(b"[" * (MAX_VALUES + 1))
+        Traceback (most recent call last):
+        ...
+        ValueError: its JSON has 262145 values or more and the limit is 262144
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
+    n_values = sum(map(data.count, (b",", b"[", b"{")))  # each begins one at most; text may hold some too
+    if n_values > MAX_VALUES:
+        raise ValueError(f"its JSON has {n_values} values or more and the limit is {MAX_VALUES}")
 
 
 def dumps(value: Any) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from labelwood.errors import ModelError
 from labelwood.store.arrays import storable, write_arrays
-from labelwood.store.atomic import replace_model
-from labelwood.store.manifest import FILE, NAME, manifest_of
+from labelwood.store.atomic import DRAFT, replace_model
+from labelwood.store.damage import fix_of
+from labelwood.store.draft import Draft
+from labelwood.store.folder import Folder
+from labelwood.store.manifest import FILE, MAX_PARTS_DEPTH, NAME, manifest_of
 from labelwood.store.plain import plain
 from labelwood.store.state import State
-
-_MAX_PARTS_DEPTH = 16
 
 
 def write(path: str | os.PathLike[str], state: State) -> None:
@@ -29,9 +30,7 @@ def write(path: str | os.PathLike[str], state: State) -> None:
     try:
         replace_model(place, lambda staging: contents.write(model, staging))
     except OSError as e:
-        raise ModelError(
-            f"{place} cannot be saved to ({e.strerror or e}): check its permissions and the free space, and save again"
-        ) from e
+        raise ModelError(f"{place} cannot be saved to ({e.strerror or e}): {fix_of(e)}") from e
 
 
 @dataclass
@@ -44,8 +43,8 @@ class _Contents:
 
     def add(self, state: State, prefix: str = "") -> dict[str, Any]:
         """The manifest's entry of a state and its parts."""
-        if prefix.count("/") > _MAX_PARTS_DEPTH:
-            raise ModelError(f"the model cannot be saved: its parts are nested more than {_MAX_PARTS_DEPTH} deep")
+        if prefix.count("/") > MAX_PARTS_DEPTH:
+            raise ModelError(f"the model cannot be saved: its parts are nested more than {MAX_PARTS_DEPTH} deep")
         for name in (state.kind, *state.arrays, *state.names, *state.parts):
             _check_name(name)
         return {
@@ -57,21 +56,17 @@ class _Contents:
             "parts": {name: self.add(part, f"{prefix}{name}/") for name, part in state.parts.items()},
         }
 
-    def write(self, model: dict[str, Any], staging: Path) -> None:
+    def write(self, model: dict[str, Any], staging: Folder) -> None:
         """Fills a staging folder."""
         files: dict[str, dict[str, Any]] = {}
-        draft = staging / "draft"
-        draft.touch()
-        mode = stat.S_IMODE(draft.stat().st_mode)
-        write_arrays(draft, self.arrays)
-        draft.chmod(mode)  # safetensors makes files for their owner alone; this is what the umask asks for
-        arrays_file = _keep(draft, "arrays", ".safetensors", files)
+        arrays_file = _keep(staging, "arrays", ".safetensors", files, lambda draft: write_arrays(draft, self.arrays))
         for entry, value in self.names:
             from labelwood.store.names import write_names
 
-            write_names(draft, value)
-            entry["file"] = _keep(draft, "names", ".arrow", files)
-        (staging / FILE).write_bytes(manifest_of(model, arrays_file, files))
+            fill = partial(write_names, names=value)
+            entry["file"] = _keep(staging, "names", ".arrow", files, fill)
+        with Draft(staging, FILE) as manifest:
+            manifest.write(manifest_of(model, arrays_file, files))
 
     def _add_array(self, value: Any, key: str) -> dict[str, Any]:
         array = self.arrays[key] = storable(value, f"the array {key!r}")
@@ -94,11 +89,14 @@ def _check_name(name: str) -> None:
         )
 
 
-def _keep(draft: Path, stem: str, suffix: str, files: dict[str, dict[str, Any]]) -> str:
-    """Gives a finished file the name of its content, and lists it."""
-    with draft.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+def _keep(
+    staging: Folder, stem: str, suffix: str, files: dict[str, dict[str, Any]], fill: Callable[[Draft], None]
+) -> str:
+    """Writes a file, gives it the name of its content, and lists it."""
+    with Draft(staging, DRAFT) as draft:
+        fill(draft)
+    digest = draft.hash.hexdigest()
     name = f"{stem}-{digest[:16]}{suffix}"
-    files[name] = {"bytes": draft.stat().st_size, "sha256": digest}
-    draft.replace(draft.with_name(name))
+    files[name] = {"bytes": draft.size, "sha256": digest}
+    staging.move(DRAFT, staging, name)
     return name

@@ -37,8 +37,16 @@ class LabelTree:
     verify: InitVar[bool] = True  # off only for arrays that were checked before, or come from our own builders
 
     def __post_init__(self, verify: bool) -> None:
-        if not verify:
-            return
+        if verify:
+            self._check_arrays()
+        if self.n_labels > len(self.labels):  # before any memory is taken for so many
+            raise _unsound(f"it has {self.n_labels} labels and its leaves hold {len(self.labels)}")
+        if verify:
+            self._check_nodes(self.n_nodes)
+            self._check_leaves()
+            self._check_labels()
+
+    def _check_arrays(self) -> None:
         for name, dtype in _DTYPES.items():
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
@@ -48,14 +56,11 @@ class LabelTree:
             raise _unsound("its arrays have different numbers of nodes")
         if self.n_labels < 1:
             raise _unsound("it has no labels")
-        self._check_nodes(n_nodes)
-        self._check_leaves()
-        self._check_labels()
 
     def _check_nodes(self, n_nodes: int) -> None:
         # The first child comes right behind the root and the last child is the last node. With children after their
         # parents, as checked below, every node but the root has exactly one parent: no cycle and no orphan.
-        if self.child_ptr[0] != 1 or self.child_ptr[-1] != n_nodes or (np.diff(self.child_ptr) < 0).any():
+        if self.child_ptr[0] != 1 or self.child_ptr[-1] != n_nodes or not _rises(self.child_ptr):
             raise _unsound("some node is not the child of exactly one other")
         inner = np.flatnonzero(np.diff(self.child_ptr) > 0)
         if (self.child_ptr[inner] <= inner).any():
@@ -63,7 +68,7 @@ class LabelTree:
 
     def _check_leaves(self) -> None:
         sizes = np.diff(self.label_ptr)
-        if self.label_ptr[0] != 0 or self.label_ptr[-1] != len(self.labels) or (sizes < 0).any():
+        if self.label_ptr[0] != 0 or self.label_ptr[-1] != len(self.labels) or not _rises(self.label_ptr):
             raise _unsound("its leaves do not match its labels")
         is_inner = np.diff(self.child_ptr) > 0
         if ((sizes > 0) & is_inner).any():
@@ -195,6 +200,10 @@ class LabelTree:
         from labelwood.trees.picture import draw
 
         return draw(self)
+
+
+def _rises(pointers: NDArray[Any]) -> bool:
+    return not (pointers[1:] < pointers[:-1]).any()  # a difference of far numbers would wrap around
 
 
 def _unsound(why: str) -> LabelwoodError:
