@@ -121,7 +121,7 @@ class PrimeClassifier(Ranker):
         with self._computing(settings) as device:
             import torch
 
-            from labelwood.prime.encoder import load_encoder
+            from labelwood.prime.pretrained import load_encoder
             from labelwood.prime.trainer import Trainer
 
             torch.manual_seed(settings.training.seed)
