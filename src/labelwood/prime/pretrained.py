@@ -14,7 +14,7 @@ from labelwood.prime.architectures import checked_config, known_settings, model_
 from labelwood.prime.checkpoint_files import CheckpointFiles, read_json
 from labelwood.prime.encoder import TINY_DIM, CheckpointEncoder, Encoder, TinyEncoder, check_tokens
 from labelwood.prime.sentence_modules import SentenceModules
-from labelwood.prime.settings import EncoderSettings, Pooling
+from labelwood.prime.settings import NO_PLACE, EncoderSettings, Pooling
 from labelwood.prime.tokenizer import SubwordTokenizer
 
 _LARGEST = 10_000_000  # of any dimension
@@ -35,6 +35,11 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
         if not (dim or str(TINY_DIM)).isdecimal() or not 1 <= int(dim or TINY_DIM) <= _LARGEST:
             raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
         return TinyEncoder(int(dim or TINY_DIM))
+    if settings.checkpoint.startswith(NO_PLACE):
+        raise ParameterError(
+            f"the model learned with an encoder in a folder {settings.checkpoint.removeprefix(NO_PLACE)!r}, and does "
+            "not say where that was: set encoder.checkpoint to its place"
+        )
     modules = SentenceModules.of(settings.checkpoint)
     pooling = _pooling(settings, modules)
     files = CheckpointFiles(settings.checkpoint, modules.transformer)
