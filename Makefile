@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+TRANSFORMERS := 5.10.1 5.23.0
+TRANSFORMERS_TESTS := $(addprefix tests/prime/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test sanitize bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
+.PHONY: demo test lint types native-test python-test test-transformers sanitize bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -27,6 +29,22 @@ native-test: $(VENV)/.tested
 
 python-test: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2
+
+# Encoders with the lowest and the newest version of transformers that pyproject.toml allows: loading, saving, hostile models.
+test-transformers: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.tested)
+
+# An environment of its own for each version, which sees all other packages of $(VENV) behind its own. The constraint
+# keeps the torch that is there: a second one would be 3 GB.
+build/transformers-%/.installed: $(VENV)/.tested
+	@rm -rf $(@D) && $(BIN)/python -m venv $(@D)
+	@$(BIN)/python -c 'import sysconfig, torch; print(f"import site; site.addsitedir({sysconfig.get_paths()["purelib"]!r})", file=open("$(@D)/others.pth", "w")); print(f"torch=={torch.__version__}", file=open("$(@D)/constraint", "w"))'
+	@cp $(@D)/others.pth $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --constraint $(@D)/constraint 'transformers==$*'
+	@touch $@
+
+build/transformers-%/.tested: build/transformers-%/.installed FORCE
+	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
+	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
 
 # The native tests again, built with address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/.tested
@@ -113,6 +131,6 @@ $(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 # The pin comes first and alone: it decides which torch there is, so that nothing after it can ask for another.
 $(VENV)/.tested: $(VENV)/.installed
 	@$(PIP) torch==2.13.0
-	@$(PIP) 'transformers>=4.44' 'accelerate>=1.0'
+	@$(PIP) 'transformers>=5.10.1,<6' 'accelerate>=1.0'
 	@$(PIP) --no-build-isolation --editable '.[test]'
 	@touch $@

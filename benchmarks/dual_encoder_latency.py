@@ -22,8 +22,8 @@ import numpy as np
 
 from labelwood import _native
 from labelwood.prime import PrimeClassifier
-from labelwood.prime.encoder import load_encoder
 from labelwood.prime.index import PrototypeIndex
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import as_settings
 from labelwood.store import State
 

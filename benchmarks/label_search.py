@@ -26,9 +26,10 @@ from dual_encoder_latency import Clock, read_texts
 from rivals.environments import default_cache, make
 
 from labelwood.prime.embedding import embedded
-from labelwood.prime.encoder import load_encoder, unit
+from labelwood.prime.encoder import unit
 from labelwood.prime.index import PrototypeIndex
 from labelwood.prime.label_groups import LabelGrouping
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokens import Tokens
 

@@ -117,8 +117,9 @@ class Trials:
             import torch  # noqa: PLC0415  # only here, as tables are made without it
 
             from labelwood.prime.embedding import embedded  # noqa: PLC0415
-            from labelwood.prime.encoder import load_encoder, unit  # noqa: PLC0415
+            from labelwood.prime.encoder import unit  # noqa: PLC0415
             from labelwood.prime.index import PrototypeIndex  # noqa: PLC0415
+            from labelwood.prime.pretrained import load_encoder  # noqa: PLC0415
             from labelwood.prime.tokens import Tokens  # noqa: PLC0415
 
             settings = self.settings("dpr", seed=0).encoder

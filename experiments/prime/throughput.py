@@ -62,8 +62,8 @@ class Bench:
         import torch  # noqa: PLC0415  # only where something is trained
 
         from labelwood.inputs import as_labels  # noqa: PLC0415
-        from labelwood.prime.encoder import load_encoder  # noqa: PLC0415
         from labelwood.prime.precision import half_for  # noqa: PLC0415
+        from labelwood.prime.pretrained import load_encoder  # noqa: PLC0415
         from labelwood.prime.tokens import Tokens  # noqa: PLC0415
 
         self.torch, self.trials, self.size = torch, trials, trials.given.batch or BATCH

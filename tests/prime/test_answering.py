@@ -15,7 +15,8 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.prime import answering, onnx_graph
 from labelwood.prime.answering import QueryEncoder
 from labelwood.prime.embedding import embedded
-from labelwood.prime.encoder import TinyEncoder, load_encoder, unit
+from labelwood.prime.encoder import TinyEncoder, unit
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import Tokens

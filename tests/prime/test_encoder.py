@@ -15,7 +15,8 @@ from transformers import GPT2Config, GPT2Model, T5Config, T5Model
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.prime.embedding import embedded
-from labelwood.prime.encoder import CheckpointEncoder, encoder_from_state, load_encoder
+from labelwood.prime.encoder import CheckpointEncoder, encoder_from_state
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.sentence_modules import SentenceModules
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
@@ -88,20 +89,27 @@ def test_a_name_that_the_hub_does_not_know_or_cannot_tell_has_no_modules(monkeyp
     assert SentenceModules.of("somebody/encoder") == ("", "mean")
 
 
-def test_an_encoder_that_cannot_read_by_itself_is_one_clear_sentence(checkpoint, tmp_path):
-    sizes = {"d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 1, "num_heads": 2, "vocab_size": 200}
-    T5Model(T5Config(**sizes)).save_pretrained(tmp_path / "t5")
-    GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=16, vocab_size=200)).save_pretrained(
-        tmp_path / "gpt"
-    )
-    for name in ("t5", "gpt"):
-        for file in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(Path(checkpoint) / file, tmp_path / name)
-    with pytest.raises(LabelwoodError, match=r"cannot read a text of 16 tokens .*: give another encoder"):
-        load_encoder(EncoderSettings(checkpoint=str(tmp_path / "t5"), max_tokens=16))
-    assert load_encoder(EncoderSettings(checkpoint=str(tmp_path / "gpt"), max_tokens=16)).dim == 8
-    with pytest.raises(LabelwoodError, match="cannot read a text of 17 tokens"):
-        load_encoder(EncoderSettings(checkpoint=str(tmp_path / "gpt"), max_tokens=8, max_label_tokens=17))
+@pytest.mark.parametrize(
+    "model",
+    [
+        T5Model(T5Config(d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2, vocab_size=200)),
+        GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=16, vocab_size=200)),
+    ],
+)
+def test_a_checkpoint_of_a_kind_that_could_not_be_loaded_again_is_refused_before_training(checkpoint, tmp_path, model):
+    model.save_pretrained(tmp_path)
+    shutil.copy(Path(checkpoint) / "tokenizer.json", tmp_path)
+    with pytest.raises(LabelwoodError, match=f"its type is '{model.config.model_type}'; known are albert, bert"):
+        load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
+
+
+def test_an_encoder_that_fails_on_long_texts_is_one_clear_sentence(checkpoint, monkeypatch):
+    def fails(self, ids, real):
+        raise RuntimeError("too long\nby far")
+
+    monkeypatch.setattr(CheckpointEncoder, "forward", fails)
+    with pytest.raises(LabelwoodError, match=r"cannot read a text of 17 tokens \(too long\): give another encoder"):
+        load_encoder(EncoderSettings(checkpoint=checkpoint, max_tokens=8, max_label_tokens=17))
 
 
 def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path):
@@ -204,13 +212,16 @@ def test_weights_that_are_not_safetensors_are_refused(checkpoint, tmp_path):
     assert "\n" not in str(e.value)
 
 
-def test_code_that_comes_with_a_checkpoint_is_not_run(checkpoint, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("unheard-of", "its type is 'unheard-of'"), ("bert", "asks for code .*'auto_map'")]
+)
+def test_code_that_comes_with_a_checkpoint_is_not_run(tmp_path, kind, reason):
     write_checkpoint(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    config |= {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": "unheard-of"}
+    config |= {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": kind}
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "evil.py").write_text("raise SystemExit('this ran')")
-    with pytest.raises(LabelwoodError, match="cannot be loaded"):
+    with pytest.raises(LabelwoodError, match=reason):
         load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
 
 
@@ -229,8 +240,8 @@ def hostile(state, **changes):
     config = {**state.fitted["config"], **changes.pop("config", {})}
     arrays = {**state.arrays, **changes.pop("arrays", {})}
     if "becomes" in changes:
-        before = state.arrays["tokenizer.json"].tobytes().replace(b": ", b":")
-        after = before.replace(arrays["tokenizer.json"].replace(b": ", b":"), changes.pop("becomes"))
+        before = json.dumps(json.loads(state.arrays["tokenizer.json"].tobytes()), separators=(",", ":")).encode()
+        after = before.replace(arrays["tokenizer.json"], changes.pop("becomes"))
         assert after != before
         arrays["tokenizer.json"] = np.frombuffer(after, np.uint8)
     return replace(state, fitted={**state.fitted, "config": config, **changes}, arrays=arrays)
@@ -252,7 +263,7 @@ def hostile(state, **changes):
         {"arrays": {"more": np.zeros(1, np.float32)}},
         {"arrays": {"tokenizer.json": np.frombuffer(b"{}", np.uint8)}},
         {"arrays": {"tokenizer.json": np.zeros(3, np.float32)}},
-        {"arrays": {"tokenizer.json": b'"q1": 5'}, "becomes": b'"q1": 900'},
+        {"arrays": {"tokenizer.json": b'"q1":5'}, "becomes": b'"q1":900'},
         {"arrays": {"tokenizer.json": b'"ids":[2]'}, "becomes": b'"ids":[900]'},
         {"config": {"_attn_implementation": "somebody/something"}},
         {"config": {"attn_implementation": "somebody/something"}},

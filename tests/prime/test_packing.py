@@ -15,8 +15,9 @@ from tests.prime.samples import write_checkpoint
 
 from labelwood.prime import embedding
 from labelwood.prime.embedding import Embedder
-from labelwood.prime.encoder import CheckpointEncoder, TinyEncoder, encoder_from_state, load_encoder
+from labelwood.prime.encoder import CheckpointEncoder, TinyEncoder, encoder_from_state
 from labelwood.prime.packing import PACKED, packed_attention, packs, use_packed_attention
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import EncoderSettings
 from labelwood.prime.tokenizer import SubwordTokenizer
 from labelwood.prime.tokens import TokenFeeder, Tokens, fillers

@@ -21,10 +21,10 @@ from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import as_labels
 from labelwood.prime import embedding, packing
 from labelwood.prime import trainer as trainer_module
-from labelwood.prime.encoder import load_encoder
 from labelwood.prime.gradient_cache import CachedEmbeddings
 from labelwood.prime.optimiser import Optimiser
 from labelwood.prime.packing import use_packed_attention
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import TrainingSettings, as_settings
 from labelwood.prime.tokens import Tokens
 from labelwood.prime.trainer import Pairs, Trainer

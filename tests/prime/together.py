@@ -14,7 +14,7 @@ from tests.prime.samples import changed, texts_and_labels
 from labelwood import PrimeClassifier
 from labelwood.errors import ModelError
 from labelwood.inputs import as_labels
-from labelwood.prime.encoder import load_encoder
+from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.processes import Processes
 from labelwood.prime.settings import as_settings
 from labelwood.prime.tokens import Tokens

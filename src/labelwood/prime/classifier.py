@@ -17,7 +17,7 @@ from labelwood.inputs import Floats, check_k, thread_count
 from labelwood.prime.answering import Backend, QueryEncoder
 from labelwood.prime.index import ENOUGH, PrototypeIndex, check_probes
 from labelwood.prime.inputs import Known, as_known, as_texts
-from labelwood.prime.settings import PrimeSettings, as_settings, check_deep
+from labelwood.prime.settings import PrimeSettings, as_settings, check_deep, without_place
 from labelwood.progress import shown
 from labelwood.settings import check_params
 
@@ -50,10 +50,10 @@ class PrimeClassifier(Ranker):
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
-    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses,
-    queries a second and held-out P@1 of each epoch), `network_`, `settings_` (what it learned with, whatever has become
-    of the file they came from), `classifiers_` (labels × dim, of unit length; None without them), and `clusters_` (two
-    for each label; None before there are any).
+    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses
+    and held-out P@1 of each epoch, and queries a second, which are not saved), `network_`, `settings_` (what it learned
+    with, whatever has become of the file they came from; of an encoder's folder the name alone), `classifiers_` (labels
+    × dim, of unit length; None without them), and `clusters_` (two for each label; None before there are any).
 
     Example:
         >>> quick = {
@@ -121,7 +121,7 @@ class PrimeClassifier(Ranker):
         with self._computing(settings) as device:
             import torch
 
-            from labelwood.prime.encoder import load_encoder
+            from labelwood.prime.pretrained import load_encoder
             from labelwood.prime.trainer import Trainer
 
             torch.manual_seed(settings.training.seed)
@@ -216,7 +216,7 @@ class PrimeClassifier(Ranker):
             self.free_vectors_ = bank.cpu().numpy().copy()
             self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
         network.free = network.centroids = None
-        self.network_, self.history_, self.settings_ = network, trainer.history, trainer.settings
+        self.network_, self.history_, self.settings_ = network, trainer.history, without_place(trainer.settings)
         self.n_labels_ = len(self.prototypes_)
         self.classifiers_ = self.clusters_ = self._index = None
 
@@ -367,22 +367,10 @@ class PrimeClassifier(Ranker):
 
     def state(self) -> State:
         """Everything the store needs."""
-        from labelwood.store import State
+        from labelwood.prime.saving import state_of
 
         self.check_fitted()
-        parts = {"encoder": self.network_.encoder.state()}
-        if self.network_.mixer is not None:
-            weights = {n: t.detach().cpu().numpy() for n, t in self.network_.mixer.state_dict().items()}
-            parts["mixer"] = State("mixer", {}, {}, arrays=weights)
-        arrays = {"prototypes": self.prototypes_, "free_vectors": self.free_vectors_, "centres": self.centres_}
-        optional = {"classifiers": self.classifiers_, "clusters": self.clusters_}
-        return State(
-            kind=self.kind,
-            params={"settings": self.settings_.model_dump(mode="json")},
-            fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "history": self.history_},
-            arrays=arrays | {name: array for name, array in optional.items() if array is not None},
-            parts=parts,
-        )
+        return state_of(self)
 
     @classmethod
     def from_state(cls, state: State) -> Self:

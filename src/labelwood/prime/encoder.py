@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -14,23 +12,21 @@ from numpy.typing import NDArray
 from torch import nn
 
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
+from labelwood.prime.architectures import checked_config, new_model, settings_from
 from labelwood.prime.packing import PACKED, register_packed_attention
-from labelwood.prime.sentence_modules import SentenceModules
 from labelwood.prime.settings import EncoderSettings, Pooling
 from labelwood.prime.tokenizer import SubwordTokenizer, Tokenizer, WordHasher
 from labelwood.store.state import State
 
 _TINY_WORDS = 8192
-_TINY_DIM = 64
-_LARGEST = 10_000_000  # any size in the configuration of an encoder that anybody has
-_REPEATED = ("layer", "blocks", "experts", "groups", "stages", "depth")  # names of counts of parts that have weights
+TINY_DIM = 64
 
 
 class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
     """Turns batches of tokens into vectors u, one a text and not of unit length; `unit` scales them.
 
     Example:
-        >>> encoder = load_encoder(EncoderSettings(checkpoint="tiny:16"))
+        >>> encoder = TinyEncoder(16)
         >>> ids = torch.tensor(encoder.tokenizer.encode(["a dog"], max_tokens=8))
         >>> encoder(ids, torch.ones_like(ids, dtype=torch.bool)).shape
         torch.Size([1, 16])
@@ -57,7 +53,7 @@ class TinyEncoder(Encoder):
         8
     """
 
-    def __init__(self, dim: int = _TINY_DIM, n_words: int = _TINY_WORDS) -> None:
+    def __init__(self, dim: int = TINY_DIM, n_words: int = _TINY_WORDS) -> None:
         super().__init__()
         self.dim = dim
         self.tokenizer: WordHasher = WordHasher(n_words)
@@ -131,10 +127,9 @@ class CheckpointEncoder(Encoder):
 
     def state(self) -> State:
         """Everything the store needs; the tokenizer's file is an array of bytes."""
-        config = json.loads(self.model.config.to_json_string(use_diff=False))
         arrays = {name: tensor.detach().cpu().float().numpy() for name, tensor in self.model.state_dict().items()}
         arrays["tokenizer.json"] = np.frombuffer(self.tokenizer.text.encode(), np.uint8)
-        facts = {"config": config, "pooling": self.pooling, "pad_id": self.tokenizer.pad_id}
+        facts = {"config": settings_from(self.model.config), "pooling": self.pooling, "pad_id": self.tokenizer.pad_id}
         return State("checkpoint", {}, facts, arrays=arrays)
 
 
@@ -169,80 +164,6 @@ def packed_mean(hidden: Any, owners: Any, bounds: Any) -> Any:
     """
     sums = hidden.new_zeros(len(bounds) - 1, hidden.shape[1], dtype=torch.float32)
     return sums.index_add_(0, owners, hidden.float()) / bounds.diff().clamp(min=1)[:, None]
-
-
-def load_encoder(settings: EncoderSettings) -> Encoder:
-    """The encoder that the settings name: "tiny", "tiny:32", a folder of a checkpoint, or its name on the hub.
-
-    Only safetensors weights are read, and no code that comes with a checkpoint is run.
-
-    Example:
-        >>> load_encoder(EncoderSettings(checkpoint="tiny:32")).dim
-        32
-    """
-    if settings.is_tiny:
-        dim = settings.checkpoint.partition(":")[2]
-        if not (dim or str(_TINY_DIM)).isdecimal() or not 1 <= int(dim or _TINY_DIM) <= _LARGEST:
-            raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
-        return TinyEncoder(int(dim or _TINY_DIM))
-    from transformers import AutoModel, AutoTokenizer
-
-    modules = SentenceModules.of(settings.checkpoint)
-    pooling = _pooling(settings, modules)
-    place: dict[str, Any] = {
-        "pretrained_model_name_or_path": settings.checkpoint,
-        "subfolder": modules.transformer,
-        "trust_remote_code": False,
-    }
-    try:
-        with _quiet():
-            model, report = AutoModel.from_pretrained(**place, use_safetensors=True, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(**place, use_fast=True)
-    except (OSError, ValueError, ImportError) as e:
-        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        raise LabelwoodError(
-            f"the encoder {settings.checkpoint!r} cannot be loaded ({reason}): "
-            "give the folder of a checkpoint with safetensors weights, or a name that the hub knows"
-        ) from None
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name.split("."))  # which is not used
-    if missing:
-        raise LabelwoodError(
-            f"the encoder {settings.checkpoint!r} lacks {missing[0]!r} and would have it at random: "
-            "give a checkpoint with all weights"
-        )
-    if not hasattr(tokenizer, "backend_tokenizer"):
-        raise LabelwoodError(f"the encoder {settings.checkpoint!r} has no tokenizer.json: save one with its tokenizer")
-    words = SubwordTokenizer(tokenizer.backend_tokenizer.to_str(), pad_id=int(model.config.pad_token_id or 0))
-    encoder = CheckpointEncoder(model, words, pooling)
-    check_tokens(encoder, settings)
-    _try(encoder, settings)
-    return encoder
-
-
-def _pooling(settings: EncoderSettings, modules: SentenceModules) -> str:
-    """As is wanted, or as the checkpoint does."""
-    pooling = settings.pooling or modules.pooling
-    if pooling not in get_args(Pooling):
-        raise LabelwoodError(
-            f"the encoder {settings.checkpoint!r} pools its tokens by {pooling}, which is not known here: "
-            'set encoder.pooling to "mean" or "cls"'
-        )
-    return pooling
-
-
-def _try(encoder: Encoder, settings: EncoderSettings) -> None:
-    """Reads a text of as many tokens as there may be, since not every encoder says how many it can read."""
-    n_tokens = max(settings.max_tokens, settings.max_label_tokens or 0)
-    ids = torch.full((1, n_tokens), encoder.tokenizer.pad_id)
-    try:
-        with torch.inference_mode():
-            encoder(ids, torch.ones_like(ids, dtype=torch.bool))
-    except Exception as e:  # whatever its code raises
-        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        raise LabelwoodError(
-            f"the encoder {settings.checkpoint!r} cannot read a text of {n_tokens} tokens ({reason}): "
-            "give another encoder, or smaller encoder.max_tokens and max_label_tokens"
-        ) from None
 
 
 def check_tokens(encoder: Encoder, settings: EncoderSettings) -> None:
@@ -299,22 +220,6 @@ def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: boo
         module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the progress bars of transformers, and its report of weights that we do not use."""
-    from transformers.utils import logging
-
-    was_shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if was_shown:
-            logging.enable_progress_bar()
-
-
 def _positions(model: Any) -> tuple[int, int | None]:
     """The first position, and how many tokens a text can have: as many as wanted where positions have no vectors."""
     embeddings = getattr(model, "embeddings", None)
@@ -325,57 +230,25 @@ def _positions(model: Any) -> tuple[int, int | None]:
 
 
 def _checkpoint_from(state: State) -> Encoder:
-    from transformers import AutoModel
-
-    config = _config_from(state)
     arrays = dict(state.arrays)
     text = arrays.pop("tokenizer.json", np.empty((0, 0), np.uint8))
-    pad_id, pooling = state.fitted.get("pad_id"), str(state.fitted.get("pooling"))
+    config, pad_id, pooling = state.fitted.get("config"), state.fitted.get("pad_id"), str(state.fitted.get("pooling"))
+    if not isinstance(config, dict):
+        raise ModelError("the encoder's configuration is missing: save the model again")
     if text.dtype != np.uint8 or text.ndim != 1 or type(pad_id) is not int or pooling not in get_args(Pooling):
         raise ModelError("the encoder's tokenizer or pooling is missing: save the model again")
     try:
+        settings = checked_config(config, {name: array.shape for name, array in arrays.items()})
         tokenizer = SubwordTokenizer(text.tobytes().decode(), pad_id=pad_id)
         # Without memory first: a file that asks for weights it does not hold is found out before they are made.
         with torch.device("meta"):
-            frame = CheckpointEncoder(AutoModel.from_config(config, trust_remote_code=False), tokenizer, pooling)
+            frame = CheckpointEncoder(new_model(settings), tokenizer, pooling)
         load_weights(frame.model, arrays, verify=state.verify)
-        encoder = CheckpointEncoder(AutoModel.from_config(config, trust_remote_code=False), tokenizer, pooling)
+        encoder = CheckpointEncoder(new_model(settings), tokenizer, pooling)
     except ModelError:
         raise
-    except Exception as e:  # tokenizers raises plain Exception, and transformers whatever a strange size leads to
+    except Exception as e:  # ours, and transformers' about whatever a strange size leads to
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
     load_weights(encoder.model, arrays, verify=False)
     return encoder
-
-
-def _config_from(state: State) -> Any:
-    from transformers import AutoConfig
-
-    config = state.fitted.get("config")
-    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-        raise ModelError("the encoder's configuration is missing: save the model again")
-    _check_config(config, len(state.arrays))
-    try:
-        return AutoConfig.for_model(**config)
-    except Exception as e:  # an unknown kind of model, or a value that its configuration refuses
-        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        raise ModelError(f"the encoder's configuration cannot be used ({reason}): save the model again") from None
-
-
-def _check_config(config: Mapping[str, Any], n_arrays: int) -> None:
-    """Refuses what could run code, and sizes that take long to find out to be wrong."""
-    for name, value in config.items():
-        # The name of an implementation can be that of a package on the hub, which would be fetched and run.
-        if value and (name in ("auto_map", "quantization_config") or "implementation" in name):
-            raise ModelError(
-                f"the encoder's configuration asks for code of its own ({name}): load only models with known encoders"
-            )
-        if isinstance(value, dict):
-            _check_config(value, n_arrays)
-        most = n_arrays if any(word in name for word in _REPEATED) else _LARGEST
-        for number in value if isinstance(value, list) else [value]:
-            if isinstance(number, int) and not isinstance(number, bool) and number > most:
-                raise ModelError(
-                    f"the encoder's {name} is {number}, which its weights do not bear out: save the model again"
-                )

@@ -1,4 +1,4 @@
-"""A dual encoder from what was saved, whose parts must agree with each other."""
+"""A dual encoder to what is saved, and back from it, where its parts must agree with each other."""
 
 from __future__ import annotations
 
@@ -9,11 +9,40 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.inputs import Floats
-from labelwood.prime.settings import PrimeSettings, as_settings
+from labelwood.prime.settings import PrimeSettings, as_settings, without_place
 
 if TYPE_CHECKING:
+    from labelwood.prime.classifier import PrimeClassifier
     from labelwood.prime.network import DualEncoder
     from labelwood.store import State
+
+
+def state_of(model: PrimeClassifier) -> State:
+    """All of a fitted model; nothing of the machine, so that the same training gives the same bytes.
+
+    Example:
+        >>> from labelwood import PrimeClassifier
+        >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}}
+        >>> model = PrimeClassifier(settings=quick).fit(["a dog", "a rose"], np.eye(2), ["animals", "plants"])
+        >>> "queries_per_second" in model.history_[0], "queries_per_second" in state_of(model).fitted["history"][0]
+        (True, False)
+    """
+    from labelwood.store import State
+
+    parts = {"encoder": model.network_.encoder.state()}
+    if model.network_.mixer is not None:
+        weights = {n: t.detach().cpu().numpy() for n, t in model.network_.mixer.state_dict().items()}
+        parts["mixer"] = State("mixer", {}, {}, arrays=weights)
+    arrays = {"prototypes": model.prototypes_, "free_vectors": model.free_vectors_, "centres": model.centres_}
+    optional = {"classifiers": model.classifiers_, "clusters": model.clusters_}
+    history = [{name: x for name, x in line.items() if name != "queries_per_second"} for line in model.history_]
+    return State(
+        kind=model.kind,
+        params={"settings": model.settings_.model_dump(mode="json")},
+        fitted={"n_labels": model.n_labels_, "labels_per_row": model.labels_per_row_, "history": history},
+        arrays=arrays | {name: array for name, array in optional.items() if array is not None},
+        parts=parts,
+    )
 
 
 def settings_of(state: State) -> PrimeSettings:
@@ -28,7 +57,7 @@ def settings_of(state: State) -> PrimeSettings:
     if not isinstance(settings, dict):  # the name of a file would be read
         raise ModelError("the model's settings are not tables: save it again")
     try:
-        return as_settings(settings)
+        return without_place(as_settings(settings))
     except LabelwoodError as e:
         raise ModelError(f"the model's {e}: save it again") from None
 

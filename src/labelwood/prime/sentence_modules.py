@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labelwood.errors import LabelwoodError
+from labelwood.prime.checkpoint_files import CheckpointFiles
 
 _HARMLESS = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}  # newer and older names
@@ -26,7 +27,7 @@ class SentenceModules(NamedTuple):
     @classmethod
     def of(cls, checkpoint: str) -> SentenceModules:
         """Those of a folder, or of a checkpoint on the hub."""
-        file = _file_of(checkpoint, "modules.json")
+        file = CheckpointFiles(checkpoint).find("modules.json")
         if file is None:
             return cls("", "mean")
         try:
@@ -45,7 +46,7 @@ class SentenceModules(NamedTuple):
 
 
 def _pooling_of(checkpoint: str, folder: str) -> str:
-    file = _file_of(checkpoint, f"{folder}/config.json")
+    file = CheckpointFiles(checkpoint, folder).find("config.json")
     if file is None:
         return "mean"
     try:
@@ -56,20 +57,6 @@ def _pooling_of(checkpoint: str, folder: str) -> str:
     names = [named] if isinstance(named, str) else [str(name) for name in named]
     names += [name.removeprefix("pooling_mode_") for name, on in config.items() if "pooling_mode_" in name and on]
     return _POOLINGS.get(names[0], names[0]) if len(names) == 1 else " and ".join(names) or "mean"
-
-
-def _file_of(checkpoint: str, name: str) -> Path | None:
-    """Where a file of the checkpoint is on this machine; None where there is none, or no way to the hub."""
-    if Path(checkpoint).is_dir():
-        file = Path(checkpoint) / name
-        return file if file.is_file() else None
-    from transformers.utils import cached_file
-
-    try:
-        found = cached_file(checkpoint, name)
-    except (OSError, ValueError):  # it is known by what it lacks; that there is no such checkpoint is said later
-        return None
-    return None if found is None else Path(found)
 
 
 def _read(file: Path) -> Any:

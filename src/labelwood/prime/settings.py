@@ -25,6 +25,7 @@ Share: TypeAlias = Annotated[float, Ge(0), Lt(1)]
 # The schedule of NGAME and PRIME.
 _EPOCHS, _RANDOM_EPOCHS, _REFRESH_EVERY = 300, 10, 5
 _DOUBLE_AT = (10, 20, 25, 50, 75, 100, 125, 150, 200)
+NO_PLACE = "…/"  # before the name of an encoder's folder, in a saved model
 _MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
 
 
@@ -280,6 +281,19 @@ def as_settings(settings: Any) -> PrimeSettings:
         return _checked(settings)
     except ValueError as e:
         raise ParameterError(f"settings: {e}") from None
+
+
+def without_place(settings: PrimeSettings) -> PrimeSettings:
+    """The same, with the mere name of the encoder's folder: where it is on this machine is nobody else's business.
+
+    Example:
+        >>> without_place(PrimeSettings(encoder=EncoderSettings(checkpoint="/home/ann/minilm"))).encoder.checkpoint
+        '…/minilm'
+    """
+    place = Path(settings.encoder.checkpoint)
+    if settings.encoder.is_tiny or not (place.is_absolute() or place.is_dir()):
+        return settings
+    return settings.with_changes({"encoder": {"checkpoint": f"{NO_PLACE}{place.name or place.resolve().name}"}})
 
 
 def check_deep(settings: PrimeSettings) -> None:

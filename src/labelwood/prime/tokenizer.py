@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, Protocol
 from zlib import crc32
+
+from labelwood.errors import LabelwoodError
+from labelwood.prime.tokenizer_check import checked
 
 _WORD = re.compile(r"\w+")
 
@@ -70,14 +74,15 @@ class SubwordTokenizer:
 
         self.text = text
         self.pad_id = pad_id
-        self._rules: Any = Rules.from_str(text)
-        self._rules.no_padding()
+        with _refusing("the tokenizer's file cannot be used"):
+            self._rules: Any = Rules.from_str(checked(text))
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
         """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
-        self._rules.enable_truncation(max_tokens)
-        # Marks of begin and end are not cut off where these alone are too many.
-        return [encoding.ids[:max_tokens] for encoding in self._rules.encode_batch(list(texts))]
+        with _refusing("the tokenizer cannot read a text"):
+            self._rules.enable_truncation(max_tokens)
+            # Marks of begin and end are not cut off where these alone are too many.
+            return [encoding.ids[:max_tokens] for encoding in self._rules.encode_batch(list(texts))]
 
     @property
     def n_tokens(self) -> int:
@@ -87,9 +92,21 @@ class SubwordTokenizer:
     @property
     def highest_id(self) -> int:
         """The largest number of a token, marks of begin and end included."""
-        marks = self._rules.encode("").ids
+        marks = self.encode([""], max_tokens=1 << 20)[0]
         return int(max(*self._rules.get_vocab(with_added_tokens=True).values(), *marks, self.pad_id))
 
     def fingerprint(self) -> str:
         """Another one if the same text may have other tokens."""
         return sha256(self.text.encode()).hexdigest()
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Turns an error of the library in Rust into ours; its panics are no `Exception`, and would pass as Ctrl-C does."""
+    try:
+        yield
+    except BaseException as e:
+        if not isinstance(e, Exception) and type(e).__name__ != "PanicException":
+            raise
+        reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        raise LabelwoodError(f"{what} ({reason[:200]}): give a checkpoint with another tokenizer") from None

@@ -1,0 +1,82 @@
+"""The files of a checkpoint, in a folder or on the hub; all are read as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from labelwood.errors import LabelwoodError
+
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+class CheckpointFiles:
+    """Finds files by their names; only those within the checkpoint.
+
+    Example:
+        >>> CheckpointFiles("a-folder-that-is-not-there", "1_Pooling").name("config.json")
+        '1_Pooling/config.json'
+    """
+
+    def __init__(self, checkpoint: str, folder: str = "") -> None:
+        self.checkpoint, self.folder = checkpoint, folder
+
+    def name(self, file: str) -> str:
+        """The file's name within the checkpoint."""
+        return str(PurePosixPath(self.folder) / file)
+
+    def find(self, file: str) -> Path | None:
+        """Where a file is on this machine; None where there is none, or no way to the hub."""
+        name = PurePosixPath(self.folder) / file
+        if name.is_absolute() or ".." in name.parts:
+            raise LabelwoodError(f"{self.checkpoint} names a file outside of itself, {str(name)!r}: give another one")
+        if Path(self.checkpoint).is_dir():
+            found = Path(self.checkpoint) / name
+            return found if found.is_file() else None
+        from transformers.utils import cached_file
+
+        try:
+            cached = cached_file(self.checkpoint, str(name))
+        except (OSError, ValueError):  # it is known by what it lacks; that there is no such checkpoint is said later
+            return None
+        return None if cached is None else Path(cached)
+
+    def read(self, file: str) -> Path:
+        """Where a file is that there must be; raises `LabelwoodError` where there is none."""
+        found = self.find(file)
+        if found is None:
+            raise LabelwoodError(
+                f"the encoder {self.checkpoint!r} cannot be loaded (there is no {self.name(file)}): "
+                "give the folder of a checkpoint with safetensors weights, or a name that the hub knows"
+            )
+        return found
+
+    def weights(self) -> Iterator[Path]:
+        """The files of weights: one, or those that an index lists."""
+        index = self.find(_INDEX)
+        if index is None or self.find(_WEIGHTS) is not None:
+            yield self.read(_WEIGHTS)
+            return
+        listed = read_json(index).get("weight_map")
+        if not isinstance(listed, dict) or not all(str(file).endswith(".safetensors") for file in listed.values()):
+            raise LabelwoodError(f"{index} does not list files of safetensors weights: give another checkpoint")
+        for file in sorted(set(map(str, listed.values()))):
+            yield self.read(file)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """A table from a file; raises `LabelwoodError` where it has none.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "config.json")
+        >>> _ = path.write_text('{"dim": 8}')
+        >>> read_json(path)
+        {'dim': 8}
+    """
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        raise LabelwoodError(f"{file} is not a table in JSON: give another checkpoint") from None
