@@ -59,13 +59,16 @@ class TermTable {
   // Ids in the order of the terms' bytes, which is the order of their code points.
   std::vector<uint32_t> sorted_ids() const;
 
+  // How many taken slots look-ups of all terms pass over before they find theirs.
+  int64_t detours() const;
+
  private:
   struct Slot {
     uint32_t hash;  // high half, so that growing and most comparisons need not look at the term
     uint32_t id;
   };
 
-  static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash >> 32); }
+  static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash() >> 32); }
   uint64_t place_of(uint32_t hash) const { return hash >> (32 - std::countr_zero(slots_.size())); }
   uint32_t append(const uint8_t* p, size_t n);
   void grow();
