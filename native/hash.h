@@ -15,8 +15,7 @@ namespace hashing {
 // Drawn from the system once a process. Who writes a text or a model does not know them, and therefore cannot choose
 // terms that crowd one place of a table.
 struct Secrets {
-  uint64_t first, last, rest;
-  uint64_t odd;
+  uint64_t first, second, rest, odd;
 };
 extern const Secrets secrets;
 
@@ -40,8 +39,11 @@ inline uint64_t fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// The hash of a term by its first and last eight bytes; its high bits are the better ones.
-inline uint64_t of_ends(uint64_t first, uint64_t last) { return fold(first ^ secrets.first, last ^ secrets.last); }
+// The hash of a term by its first and last eight bytes; its high bits are the better ones. The factor is odd: for given
+// first bytes no two hashes are the same.
+inline uint64_t of_ends(uint64_t first, uint64_t last) {
+  return fold(first ^ secrets.first, secrets.second) + last * secrets.odd;
+}
 
 // Of all of more than sixteen bytes, sixteen a step.
 inline uint64_t of_long(const uint8_t* p, size_t n) {

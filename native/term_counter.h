@@ -26,12 +26,12 @@ class TermCounter {
     for (size_t i = terms.size(); i-- > 0;) {
       keys_[i] = TermKey::of(bytes + terms[i].begin, terms[i].size);
       counts_[i] = 0;
-      slots_[keys_[i].hash() >> shift] = static_cast<uint16_t>(i);
+      slots_[keys_[i].hash >> shift] = static_cast<uint16_t>(i);
     }
     size_t n_left = 0;
-    for (size_t i = 0; i < terms.size(); ++i) n_left += !join(bytes, terms, i, slots_[keys_[i].hash() >> shift], n_left);
+    for (size_t i = 0; i < terms.size(); ++i) n_left += !join(bytes, terms, i, slots_[keys_[i].hash >> shift], n_left);
     for (int turn = 1; n_left > 0; ++turn) {
-      const auto slot_of = [&](size_t i) -> uint16_t& { return slots_[std::rotl(keys_[i].hash(), 12 * turn) >> shift]; };
+      const auto slot_of = [&](size_t i) -> uint16_t& { return slots_[std::rotl(keys_[i].hash, 12 * turn) >> shift]; };
       for (size_t j = n_left; j-- > 0;) slot_of(numbers_[j]) = numbers_[j];
       const size_t n = std::exchange(n_left, 0);
       for (size_t j = 0; j < n; ++j) n_left += !join(bytes, terms, numbers_[j], slot_of(numbers_[j]), n_left);
@@ -46,7 +46,7 @@ class TermCounter {
   // Counts term i where `first` is the same term, and notes it where not.
   bool join(const uint8_t* bytes, std::span<const Analyzer::Term> terms, size_t i, uint16_t first, size_t n_left) {
     const TermKey &a = keys_[i], &b = keys_[first];
-    bool same = ((a.first ^ b.first) | (a.last ^ b.last) | (terms[i].size ^ terms[first].size)) == 0;
+    bool same = ((a.first ^ b.first) | (a.hash ^ b.hash) | (terms[i].size ^ terms[first].size)) == 0;
     if (terms[i].size > TermKey::kWhole) [[unlikely]]
       same = same && same_bytes(bytes + terms[i].begin, bytes + terms[first].begin, terms[i].size);
     counts_[first] += same;

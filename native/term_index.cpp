@@ -13,7 +13,7 @@ TermIndex::TermIndex(const Vocabulary& vocabulary)
     const std::string_view term = vocabulary.term(id);
     if (term.empty()) continue;  // no text has it
     const TermKey key = TermKey::of(term);
-    uint64_t at = key.hash() >> shift_;
+    uint64_t at = key.hash >> shift_;
     while (slots_[at].size != 0) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = {key, static_cast<uint32_t>(id), static_cast<uint32_t>(term.size())};
   }
@@ -22,7 +22,7 @@ TermIndex::TermIndex(const Vocabulary& vocabulary)
 int64_t TermIndex::detours() const {
   uint64_t sum = 0;
   for (uint64_t at = 0; at < slots_.size(); ++at)
-    if (slots_[at].size != 0) sum += (at - (slots_[at].key.hash() >> shift_)) & (slots_.size() - 1);
+    if (slots_[at].size != 0) sum += (at - (slots_[at].key.hash >> shift_)) & (slots_.size() - 1);
   return static_cast<int64_t>(sum);
 }
 

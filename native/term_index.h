@@ -14,11 +14,11 @@ class TermIndex {
   explicit TermIndex(const Vocabulary& vocabulary);
 
   int64_t size() const { return vocabulary_.size(); }
-  void prefetch(const TermKey& key) const { __builtin_prefetch(&slots_[key.hash() >> shift_]); }
+  void prefetch(const TermKey& key) const { __builtin_prefetch(&slots_[key.hash >> shift_]); }
 
   // The id of the term of n bytes with this key, or −1.
   int64_t find(const TermKey& key, const uint8_t* p, size_t n) const {
-    for (uint64_t at = key.hash() >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+    for (uint64_t at = key.hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[at];
       if (slot.key == key && slot.size == n && (n <= TermKey::kWhole || is_term(slot.id, p, n))) return slot.id;
       if (slot.size == 0) return -1;

@@ -14,19 +14,17 @@ struct TermKey {
   static constexpr size_t kWhole = 16;  // longer terms may have the same key
 
   uint64_t first;  // the first eight bytes, or all there are
-  uint64_t last;   // the last eight, or all there are; for longer terms than kWhole a hash of all
+  uint64_t hash;   // of all bytes
 
   // Of n bytes, where at least eight can be read. No branch depends on a short term's length: it could not be foretold.
   static TermKey of(const uint8_t* p, size_t n) {
     const size_t beyond = std::max<size_t>(n, 8) - 8;
     const uint64_t kept = kKept[n - beyond];
     const uint64_t first = hashing::load<uint64_t>(p) & kept, last = hashing::load<uint64_t>(p + beyond) & kept;
-    if (n > kWhole) [[unlikely]] return {first, hash_of_long(p, n)};
-    return {first, last};
+    uint64_t hash = hashing::of_ends(first, last);
+    if (n > kWhole) [[unlikely]] hash += hash_of_long(p, n);
+    return {first, hash};
   }
-
-  // Where tables have the term; its high bits are the better ones.
-  uint64_t hash() const { return hashing::of_ends(first, last); }
 
   // Of a term anywhere.
   static TermKey of(std::string_view term) {
@@ -35,7 +33,7 @@ struct TermKey {
     return of(term.size() < 8 ? static_cast<const uint8_t*>(std::memcpy(padded, p, term.size())) : p, term.size());
   }
 
-  bool operator==(const TermKey& other) const { return first == other.first && last == other.last; }
+  bool operator==(const TermKey& other) const { return first == other.first && hash == other.hash; }
 
  private:
   static constexpr uint64_t kAll = ~uint64_t{0};

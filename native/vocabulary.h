@@ -68,7 +68,7 @@ class TermTable {
     uint32_t id;
   };
 
-  static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash() >> 32); }
+  static uint32_t short_hash(const TermKey& key) { return static_cast<uint32_t>(key.hash >> 32); }
   uint64_t place_of(uint32_t hash) const { return hash >> (32 - std::countr_zero(slots_.size())); }
   uint32_t append(const uint8_t* p, size_t n);
   void grow();

@@ -303,7 +303,7 @@ TEST(keys_tell_terms_of_one_length_apart_up_to_sixteen_bytes) {
     for (size_t n = 1; n <= TermKey::kWhole && word[n - 1] != '.'; ++n) {
       const TermKey key = TermKey::of(text(word).data(), n);
       CHECK(key == TermKey::of(std::string_view(word).substr(0, n)));
-      const auto [known, is_new] = terms[n].emplace(std::pair(key.first, key.last), word.substr(0, n));
+      const auto [known, is_new] = terms[n].emplace(std::pair(key.first, key.hash), word.substr(0, n));
       CHECK(is_new || known->second == word.substr(0, n));
     }
   }
