@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.formats.npz import archive, floats, sound
-from labelwood.data.formats.sparse_lines import numbered_labels
+from labelwood.data.formats.sparse_lines import lines_of, numbered_labels
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -42,8 +42,8 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         raise source.error(
             f"y_{split} is not one whole number from 0 for each of the {len(X)} rows of x_{split}; save it so"
         )
-    n_labels = numbered_labels(reading, max(highest) + 1, at_least=True)
-    Y = ones(np.arange(len(y) + 1), y.astype(np.int32), n_labels)
+    n_labels = numbered_labels(reading, max(highest) + 1 if reading.label_ids is None else 0, at_least=True)
+    Y = ones(np.arange(len(y) + 1), lines_of(reading, y), n_labels)
     yield Dataset(dense=X, Y=Y, labels=reading.index)
 
 
