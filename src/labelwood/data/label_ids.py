@@ -74,8 +74,8 @@ class LabelIds:
         named = self._name(int(of_own[np.searchsorted(own, self._id_too)]))
         return (
             f"label {self._id_too} may be the id of {named[:40]!r} or the number of a line, "
-            f"{self._name(self._id_too)[:40]!r}, in {self._where}, and no label tells which; say --label-numbers ids or "
-            "lines, or write names"
+            f"{self._name(self._id_too)[:40]!r}, in {self._where}, and no label tells which; "
+            "say --label-numbers ids or lines, or write names"
         )
 
     def names(self, given: list[str]) -> list[str]:

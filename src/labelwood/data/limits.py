@@ -40,7 +40,7 @@ class ReadLimits:
     """
 
     max_bytes: int = 1 << 40
-    max_ratio: float = 1000
+    max_ratio: float = 500
     max_line: int = 256 << 20
     max_labels: int = 1 << 22
     max_features: int = 1 << 24

@@ -74,7 +74,15 @@ def read(
         >>> read(path).describe()["labels"]
         2
     """
-    reading, pieces = _open(path, format, split, columns, label_file, label_numbers, limits)
+    reading, pieces = _open(
+        path,
+        format=format,
+        split=split,
+        columns=columns,
+        label_file=label_file,
+        label_numbers=label_numbers,
+        limits=limits,
+    )
     data = concat(_told(pieces, on_rows))
     if data.groups is not None and reading.columns.group is not None:
         data = replace(data, groups=merged(data.groups))  # the rows of a group may lie in several pieces
@@ -107,7 +115,15 @@ def read_batches(
         >>> [len(piece) for piece in read_batches(path)]
         [1]
     """
-    yield from _open(path, format, split, columns, label_file, label_numbers, limits)[1]
+    yield from _open(
+        path,
+        format=format,
+        split=split,
+        columns=columns,
+        label_file=label_file,
+        label_numbers=label_numbers,
+        limits=limits,
+    )[1]
 
 
 def _told(pieces: Iterable[Dataset], on_rows: Callable[[int], object] | None) -> Iterator[Dataset]:
@@ -129,7 +145,8 @@ def detect_format(source: Source) -> str:
 
 def _open(
     path: str | PathLike[str],
-    format_name: str | None,
+    *,
+    format: str | None,
     split: str,
     columns: Columns | None,
     label_file: LabelFile,
@@ -140,7 +157,7 @@ def _open(
     if label_numbers not in (None, *get_args(LabelNumbers)):
         raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
     source = Source(_main_file(Path(path), split), limits)
-    name = format_name or detect_format(source)
+    name = format or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
     catalogue, given = _catalogue(source, label_file)
@@ -196,8 +213,8 @@ def _describes(reading: Reading, n_described: int, first: Dataset) -> bool:
         )
     if known:
         raise reading.catalogue.error(
-            f"names only {known} of the {len(used)} labels in the first rows of {reading.source} and may belong to other "
-            "data; say --label-file to use it all the same, or --no-label-file"
+            f"names only {known} of the {len(used)} labels in the first rows of {reading.source} and may be "
+            "for other data; say --label-file to use it all the same, or --no-label-file"
         )
     return False
 

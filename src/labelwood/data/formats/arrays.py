@@ -28,7 +28,7 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """The rows of one split, each flattened to a vector."""
     source, split = reading.source, reading.split
-    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, archive(stream) as file:
+    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, archive(source, stream) as file:
         if f"x_{split}" not in file:
             raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has")
         X = _rows(source, f"x_{split}", file[f"x_{split}"])
@@ -64,6 +64,8 @@ def write(data: Dataset, path: Path) -> None:
 def _rows(source: Source, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
     if array.ndim < 2:
         raise source.error(f"{name} has {array.ndim} dimension(s) and needs one for rows and one for features")
+    if len(array) and not array.size:
+        raise source.error(f"{name} has rows without features (its shape is {array.shape}); save rows that have some")
     return floats(source, name, array).reshape(len(array), math.prod(array.shape[1:]))
 
 
