@@ -1,7 +1,7 @@
 """Files made to crash a reader or to fill the memory: small ones that claim, or unpack to, a great deal.
 
 Each attack writes what it needs into a folder and says what reading it must come to: an `InputError` that holds some
-words, or (no words) either rows or an `InputError`. `run` reads one in a process of its own under a cap of memory; a
+words, or (no words) either rows or an `InputError`. `run` reads them in a process of their own under a cap of memory; a
 harness can call it with other seeds.
 """
 
@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from labelwood.errors import InputError, LabelwoodError
 
 MEBI = 1 << 20
 SECONDS = 120
@@ -333,34 +335,57 @@ BESIDE = [
 ]
 WORDS = [Attack("words that crowd a table", crowding_words)]
 
-ATTACKS = [*BOMBS, *LINES, *CSV, *JSON, *PARQUET, *ARRAYS, *NUMBERS, *BESIDE, *WORDS]
+GROUPS = {
+    "bombs": BOMBS,
+    "lines": LINES,
+    "csv": CSV,
+    "json": JSON,
+    "parquet": PARQUET,
+    "arrays": ARRAYS,
+    "numbers": NUMBERS,
+    "beside": BESIDE,
+    "words": WORDS,
+}
 
 
-def run(attack: Attack, folder: Path, seed: int = 0) -> Outcome:
-    """Writes and reads one attack, in a process that may take no more memory than it allows."""
-    path = attack.write(folder, random.Random(seed))
-    done = subprocess.run(
-        [sys.executable, __file__, str(path), str(attack.megabytes)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        return Outcome(None, 0.0, f"status {done.returncode}: {done.stderr[-500:]}")
-    return Outcome(**json.loads(done.stdout))
+def run(attacks: list[Attack], folder: Path, seed: int = 0) -> list[Outcome]:
+    """Writes and reads attacks, all in one process that may take no more memory for each than it allows.
+
+    Where one of them ends the process, a new one goes on after it.
+    """
+    places = []
+    for number, attack in enumerate(attacks):
+        (folder / str(number)).mkdir()
+        path = attack.write(folder / str(number), random.Random(seed))
+        places.append(json.dumps([str(path), attack.megabytes]))
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(places):
+        outcomes += _answers(places[len(outcomes) :])
+    return outcomes
 
 
-def _read_capped(path: str, megabytes: int) -> None:
+def _answers(places: list[str]) -> list[Outcome]:
+    command = [sys.executable, __file__, *places]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            out, err = child.communicate(timeout=SECONDS * len(places))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            err = "it took too long"
+    answers = [Outcome(**json.loads(line)) for line in out.splitlines()]
+    if len(answers) < len(places):
+        answers.append(Outcome(None, 0.0, f"status {child.returncode}: {err[-500:]}"))
+    return answers
+
+
+def _read_capped(path: str, megabytes: int) -> Outcome:
     import labelwood as lw
-    from labelwood.errors import InputError
 
-    lw.read_batches, lw.TextVectorizer  # noqa: B018 (loads what they need before memory is short)
-    pa.cpu_count()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    cap = pages * resource.getpagesize() + megabytes * MEBI
-    resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
-    error = None
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * MEBI, hard))
+    error = crash = None
     try:
         data = lw.read(path)
         data.describe()
@@ -368,11 +393,20 @@ def _read_capped(path: str, megabytes: int) -> None:
             lw.TextVectorizer(n_threads=1).fit(data.texts)
     except InputError as e:
         error = str(e)
-    except lw.LabelwoodError as e:
-        assert "empty vocabulary" in str(e), e
-    peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024  # not of who started us
-    sys.stdout.write(json.dumps({"error": error, "peak_megabytes": peak, "crash": None}))
+    except BaseException as e:
+        if not (isinstance(e, LabelwoodError) and "empty vocabulary" in str(e)):
+            crash = repr(e)[:500]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, hard))
+    return Outcome(error, _peak_megabytes(), crash)
+
+
+def _peak_megabytes() -> float:
+    """Of this process, not of the one that started it."""
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
 
 
 if __name__ == "__main__":
-    _read_capped(sys.argv[1], int(sys.argv[2]))
+    for place in sys.argv[1:]:
+        sys.stdout.write(json.dumps(_read_capped(*json.loads(place))._asdict()) + "\n")
+        sys.stdout.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import lzma
 
 import pytest
-from tests.data.hostile_files import ATTACKS, run
+from tests.data.hostile_files import GROUPS, run
 from tests.data.samples import COMPRESS
 
 from labelwood.data import ReadLimits, read, read_batches
@@ -15,17 +15,14 @@ from labelwood.errors import InputError, ParameterError
 ROW = b'{"text": "a dog", "labels": ["animal"]}\n'
 
 
-@pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack.is_quick], ids=lambda attack: attack.name)
-def test_hostile_files_end_in_rows_or_one_sentence_within_a_cap_of_memory(attack, tmp_path):
-    outcome = run(attack, tmp_path)
-    assert outcome.crash is None
-    if attack.words:
-        assert outcome.error is not None
-    for word in attack.words:
-        assert word in outcome.error
-    if outcome.error is not None:
-        assert "\n" not in outcome.error
-        assert len(outcome.error) < 600
+@pytest.mark.parametrize("group", GROUPS)
+def test_hostile_files_end_in_rows_or_one_sentence_within_a_cap_of_memory(group, tmp_path):
+    attacks = [attack for attack in GROUPS[group] if attack.is_quick]
+    for attack, outcome in zip(attacks, run(attacks, tmp_path), strict=True):
+        assert outcome.crash is None, attack.name
+        assert all(word in (outcome.error or "") for word in attack.words), (attack.name, outcome)
+        assert "\n" not in (outcome.error or "")
+        assert len(outcome.error or "") < 600
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -69,7 +66,9 @@ def test_zeros_between_compressed_parts_are_padding_and_anything_else_is_an_erro
             Source(tmp_path / "x").read()
 
 
-@pytest.mark.parametrize("numbers", [{"max_line": 0}, {"max_ratio": float("nan")}, {"max_bytes": "1G"}, {"max_bytes": True}])
+@pytest.mark.parametrize(
+    "numbers", [{"max_line": 0}, {"max_ratio": float("nan")}, {"max_bytes": "1G"}, {"max_bytes": True}]
+)
 def test_a_limit_is_a_number_from_one(numbers):
     with pytest.raises(ParameterError, match="must be a number from 1"):
         ReadLimits(**numbers)

@@ -78,7 +78,6 @@ def test_a_number_that_is_no_id_is_an_error_with_both_readings(label, tmp_path):
         assert labels_of(data) == [["jazz"], ["choir"]]
 
 
-
 def test_numbers_are_lines_where_labels_have_names_although_one_is_called_by_a_number(tmp_path):
     catalogue(tmp_path, id=["vim", "2", "emacs", "nano"])
     path = write_rows(tmp_path, "rows.jsonl", [[0], [2, 3]])

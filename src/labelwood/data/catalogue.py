@@ -51,8 +51,8 @@ def read_catalogue(source: Source) -> Catalogue:
     if not (lines and lines[0].lstrip().startswith("{")):
         return Catalogue(LabelIndex(_plain_lines(source, lines)), None, source)
     names, ids, texts = _json_lines(source, lines)
-    _refuse_twice(source, names)
-    _refuse_twice(source, ids)
+    for each in (names,) if ids == names else (names, ids):
+        _refuse_twice(source, each)
     return Catalogue(
         LabelIndex(names),
         pa.array(texts, pa.large_string()) if any(texts) else None,
