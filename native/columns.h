@@ -8,6 +8,7 @@
 
 #include "analyzer.h"
 #include "hash.h"
+#include "parallel.h"
 #include "row_counter.h"
 #include "term_counter.h"
 #include "term_key.h"
@@ -40,6 +41,7 @@ class ColumnCounter {
       const size_t n = std::min(terms.size(), TermCounter::kMost);
       for (const Count entry : count_some(terms.first(n), columns)) joined_.add(entry.id, entry.count);
       terms = terms.subspan(n);
+      poll_interrupt();
     }
     return joined_.counts();
   }

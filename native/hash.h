@@ -1,4 +1,5 @@
-// Two hash functions over bytes, and equality. Both functions are part of saved models: never change what they return.
+// Hashes of bytes and numbers, and equality of bytes. `murmur3_32` is part of saved models: never change what it returns.
+// All others depend on secrets of the process and lead to places in tables only: no result may depend on them.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -7,11 +8,16 @@
 
 namespace labelwood {
 
-static_assert(std::endian::native == std::endian::little, "saved hash tables are little-endian");
+static_assert(std::endian::native == std::endian::little, "buckets of saved models are little-endian");
 
 namespace hashing {
 
-constexpr uint64_t kSeed = 0x2545F4914F6CDD1Du;
+// Drawn from the system once a process. Who writes a text or a model does not know them, and therefore cannot choose
+// terms that crowd one place of a table.
+struct Secrets {
+  uint64_t first, second, rest, odd;
+};
+extern const Secrets secrets;
 
 template <class T>
 T load(const uint8_t* p) {
@@ -27,20 +33,30 @@ inline uint64_t load_short(const uint8_t* p, size_t n) {
   return static_cast<uint64_t>(p[0]) << 16 | static_cast<uint64_t>(p[n / 2]) << 8 | p[n - 1];
 }
 
-inline uint64_t stir(uint64_t x) {
-  x *= 0x9FB21C651E98DF25u;
-  return x ^ x >> 32;
+// Both halves of the product: every bit of the result depends on all bits of both numbers.
+inline uint64_t fold(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
+
+// The hash of a term by its first and last eight bytes; its high bits are the better ones. The factor is odd: for given
+// first bytes no two hashes are the same.
+inline uint64_t of_ends(uint64_t first, uint64_t last) {
+  return fold(first ^ secrets.first, secrets.second) + last * secrets.odd;
+}
+
+// Of all of more than sixteen bytes, sixteen a step.
+inline uint64_t of_long(const uint8_t* p, size_t n) {
+  const uint8_t* const last = p + n - 16;
+  uint64_t hash = secrets.rest ^ n;
+  for (; p < last; p += 16) hash = fold(load<uint64_t>(p) ^ hash, load<uint64_t>(p + 8) ^ secrets.rest);
+  return fold(load<uint64_t>(last) ^ hash, load<uint64_t>(last + 8) ^ secrets.rest);
+}
+
+// Of an id.
+inline uint32_t of_id(uint32_t id) { return static_cast<uint32_t>(id * secrets.odd >> 32); }
 
 }  // namespace hashing
-
-// The hash of our own tables: eight bytes a step.
-inline uint64_t term_hash(const uint8_t* p, size_t n) {
-  uint64_t hash = hashing::kSeed + n;
-  for (; n > 8; p += 8, n -= 8) hash = hashing::stir(hash ^ hashing::load<uint64_t>(p));
-  hash = hashing::stir(hash ^ hashing::load_short(p, n));
-  return hashing::stir(hash + n);
-}
 
 // Whether two terms of n bytes are equal: quicker than memcmp for the few bytes that terms have.
 inline bool same_bytes(const uint8_t* a, const uint8_t* b, size_t n) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "hash.h"
 #include "sorting.h"
 
 namespace labelwood {
@@ -28,7 +29,7 @@ class RowCounter {
 
   void add(uint32_t id, uint32_t count = 1) {
     const size_t mask = slots_.size() - 1;
-    for (size_t slot = scatter(id) & mask;; slot = (slot + 1) & mask) {
+    for (size_t slot = hashing::of_id(id) & mask;; slot = (slot + 1) & mask) {
       if (slots_[slot].row != row_) {
         slots_[slot] = {row_, static_cast<uint32_t>(counts_.size())};
         counts_.push_back({id, count});
@@ -51,18 +52,25 @@ class RowCounter {
     return counts_;
   }
 
+  // How many taken slots look-ups of the row's numbers pass over before they find theirs.
+  int64_t detours() const {
+    const size_t mask = slots_.size() - 1;
+    size_t sum = 0;
+    for (size_t slot = 0; slot <= mask; ++slot)
+      if (slots_[slot].row == row_) sum += (slot - hashing::of_id(counts_[slots_[slot].place].id)) & mask;
+    return static_cast<int64_t>(sum);
+  }
+
  private:
   struct Slot {
     uint32_t row, place;  // taken only where `row` is the current one
   };
 
-  static size_t scatter(uint32_t id) { return (id * 0x9E3779B97F4A7C15u) >> 32; }
-
   void grow() {
     slots_.assign(slots_.size() * 2, Slot{row_ - 1, 0});
     const size_t mask = slots_.size() - 1;
     for (uint32_t place = 0; place < counts_.size(); ++place) {
-      size_t slot = scatter(counts_[place].id) & mask;
+      size_t slot = hashing::of_id(counts_[place].id) & mask;
       while (slots_[slot].row == row_) slot = (slot + 1) & mask;
       slots_[slot] = {row_, place};
     }

@@ -19,4 +19,11 @@ TermIndex::TermIndex(const Vocabulary& vocabulary)
   }
 }
 
+int64_t TermIndex::detours() const {
+  uint64_t sum = 0;
+  for (uint64_t at = 0; at < slots_.size(); ++at)
+    if (slots_[at].size != 0) sum += (at - (slots_[at].key.hash >> shift_)) & (slots_.size() - 1);
+  return static_cast<int64_t>(sum);
+}
+
 }  // namespace labelwood

@@ -25,6 +25,9 @@ class TermIndex {
     }
   }
 
+  // How many taken slots look-ups of all terms pass over before they find theirs.
+  int64_t detours() const;
+
  private:
   struct Slot {
     TermKey key;

@@ -14,15 +14,14 @@ struct TermKey {
   static constexpr size_t kWhole = 16;  // longer terms may have the same key
 
   uint64_t first;  // the first eight bytes, or all there are
-  uint64_t hash;   // of all bytes; its high bits are the better ones
+  uint64_t hash;   // of all bytes
 
   // Of n bytes, where at least eight can be read. No branch depends on a short term's length: it could not be foretold.
   static TermKey of(const uint8_t* p, size_t n) {
     const size_t beyond = std::max<size_t>(n, 8) - 8;
     const uint64_t kept = kKept[n - beyond];
     const uint64_t first = hashing::load<uint64_t>(p) & kept, last = hashing::load<uint64_t>(p + beyond) & kept;
-    // The first factor is even and the second odd: so is their sum, and for given first bytes no two hashes are the same.
-    uint64_t hash = first * 0xC2B2AE3D27D4EB4Eu + last * 0x9E3779B97F4A7C15u;
+    uint64_t hash = hashing::of_ends(first, last);
     if (n > kWhole) [[unlikely]] hash += hash_of_long(p, n);
     return {first, hash};
   }
@@ -41,7 +40,7 @@ struct TermKey {
   static constexpr std::array<uint64_t, 9> kKept{0,          kAll >> 56, kAll >> 48, kAll >> 40, kAll >> 32,
                                                  kAll >> 24, kAll >> 16, kAll >> 8,  kAll};
 
-  [[gnu::noinline]] static uint64_t hash_of_long(const uint8_t* p, size_t n) { return term_hash(p, n); }
+  [[gnu::noinline]] static uint64_t hash_of_long(const uint8_t* p, size_t n) { return hashing::of_long(p, n); }
 };
 
 }  // namespace labelwood

@@ -104,11 +104,14 @@ TermTable merge_terms(TermWorkers& workers) {
       merged = std::exchange(worker->terms, TermTable());
       continue;
     }
-    for (int64_t i = 0; i < worker->terms.size(); ++i) {
-      const std::string_view term = worker->terms.term(i);
-      const auto* bytes = reinterpret_cast<const uint8_t*>(term.data());
-      worker->rank[i] = static_cast<uint32_t>(merged.find(TermKey::of(term), bytes, term.size()));
-    }
+    constexpr int64_t kTerms = 1 << 14;  // between two looks for an interrupt
+    parallel_for(worker->terms.size(), kTerms, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const std::string_view term = worker->terms.term(i);
+        const auto* bytes = reinterpret_cast<const uint8_t*>(term.data());
+        worker->rank[i] = static_cast<uint32_t>(merged.find(TermKey::of(term), bytes, term.size()));
+      }
+    });
     worker->terms = TermTable();
   }
   return merged;

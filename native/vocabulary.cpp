@@ -76,6 +76,14 @@ void TermTable::grow() {
   }
 }
 
+int64_t TermTable::detours() const {
+  const uint64_t mask = slots_.size() - 1;
+  uint64_t sum = 0;
+  for (uint64_t at = 0; at < slots_.size(); ++at)
+    if (slots_[at].id != kEmpty) sum += (at - place_of(slots_[at].hash)) & mask;
+  return static_cast<int64_t>(sum);
+}
+
 std::vector<uint32_t> TermTable::sorted_ids() const {
   struct Entry {
     uint64_t key;

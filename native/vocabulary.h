@@ -59,6 +59,9 @@ class TermTable {
   // Ids in the order of the terms' bytes, which is the order of their code points.
   std::vector<uint32_t> sorted_ids() const;
 
+  // How many taken slots look-ups of all terms pass over before they find theirs.
+  int64_t detours() const;
+
  private:
   struct Slot {
     uint32_t hash;  // high half, so that growing and most comparisons need not look at the term

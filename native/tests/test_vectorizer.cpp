@@ -147,14 +147,48 @@ TEST(murmur_gives_the_published_values) {
   CHECK(hash("The quick brown fox jumps over the lazy dog") == 0x2E4FF723u);
 }
 
-TEST(our_hash_never_changes_because_models_on_disk_hold_it) {
-  uint64_t all = 0;
-  std::string s;
-  for (int i = 0; i < 40; ++i) {
-    all = all * 31 + term_hash(text(s).data(), s.size());
-    s += static_cast<char>('a' + i % 26);
+// Different words of sixteen letters that a hash without a secret (first · a + last · b, of which the high bits lead to a
+// place) sends to one place of a table of 2^18.
+Strings crowding_words(size_t n) {
+  constexpr uint64_t a = 0xC2B2AE3D27D4EB4Eu, b = 0x9E3779B97F4A7C15u, target = 0x123456789ABCDEF0u;
+  constexpr uint64_t window = uint64_t{1} << 46;
+  const auto half = [](uint64_t number) {
+    std::string letters(8, 'a');
+    for (char& c : letters) c = static_cast<char>('a' + number % 26), number /= 26;
+    return letters;
+  };
+  const auto as_number = [](const std::string& s) { return hashing::load<uint64_t>(text(s).data()); };
+  std::map<uint64_t, std::string> lasts;
+  for (uint64_t i = 0; i < 1 << 17; ++i) lasts[as_number(half(i * 7919)) * b] = half(i * 7919);
+  Strings words;
+  for (uint64_t i = 0; words.size() < n; ++i) {
+    const std::string first = half(i * 104729);
+    const uint64_t wanted = target - as_number(first) * a;
+    const auto found = lasts.lower_bound(wanted);
+    if (found != lasts.end() && found->first - wanted < window) words.push_back(first + found->second);
   }
-  CHECK(all == 0x1C3AEA7801D1FE4Bu);
+  return words;
+}
+
+TEST(nobody_can_choose_terms_that_crowd_one_place_of_a_table) {
+  const Strings words = crowding_words(20000);
+  const auto n = static_cast<int64_t>(words.size());
+  TermTable table;
+  for (const std::string& word : words) table.find(TermKey::of(std::string_view(word)), text(word).data(), word.size());
+  CHECK(table.size() == n);
+  CHECK(table.detours() < 8 * n);  // of one place: n²/2
+  const std::vector<uint32_t> ids = table.sorted_ids();
+  const Terms terms = copy_terms(table, std::span(ids));
+  CHECK(TermIndex(view_of(terms)).detours() < 8 * n);
+}
+
+TEST(nobody_can_choose_columns_that_crowd_one_place_of_a_row) {
+  RowCounter counter;
+  counter.clear();
+  int64_t n = 0;
+  for (uint32_t id = 0; n < 20000; ++id)  // those that a known factor sends to the first places
+    if ((id * 0x9E3779B97F4A7C15u >> 32 & 0xFFFF) < 1024) counter.add(id), ++n;
+  CHECK(counter.detours() < 8 * n);
 }
 
 TEST(words_are_lowered_split_and_joined_to_ngrams) {

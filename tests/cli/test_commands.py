@@ -81,8 +81,22 @@ def test_a_catalogue_of_other_data_in_the_folder_is_left_alone(labelwood, pets, 
     (tmp_path / "labels.jsonl").write_text('{"id": "book"}\n{"id": "film"}\n')
     assert "label_file" not in labelwood("info", pets, "--json").json
     assert labelwood("info", pets, "--json").json["labels"] == 4
-    (tmp_path / "labels.jsonl").write_text('{"id": "tree"}\n{"id": "film"}\n')
-    assert labelwood("info", pets, "--json").json["labels"] == 5
+
+
+def test_a_catalogue_beside_the_data_that_has_few_of_its_labels_is_asked_about(labelwood, pets, tmp_path):
+    beside = tmp_path / "labels.jsonl"
+    beside.write_text('{"id": "tree"}\n{"id": "film"}\n')
+    result = labelwood("info", pets)
+    assert result.status == 2
+    assert "labels.jsonl: names only 1 of the 4 labels" in result.err
+    assert labelwood("info", pets, "--label-file", beside, "--json").json["labels"] == 5
+    left_alone = labelwood("info", pets, "--no-label-file", "--json").json
+    assert left_alone["labels"] == 4
+    assert "label_file" not in left_alone
+    beside.write_text('{"id": "tree"}\n{"id": "animal"}\n{"id": "film"}\n')
+    described = labelwood("info", pets, "--json").json
+    assert described["labels"] == 5
+    assert described["label_file"] == str(beside)
 
 
 def test_convert_names_every_file_it_writes(labelwood, tmp_path):

@@ -114,7 +114,10 @@ def test_labels_given_by_name_join_the_catalogue(tmp_path):
         ('{"id": "a"}\n\n{"id": "b"}\n', 2, "empty"),
         ('{"id": "a"}\n{"text": "b"}\n', 2, 'no "id"'),
         ('{"id": "a"}\n{"id": ["b"]}\n', 2, 'no "id"'),
-        ('{"id": 0}\n{"id": 2}\n', 2, "its line is number 1"),
+        ('{"id": 0}\n{"id": true}\n', 2, 'no "id"'),
+        ('{"id": 7}\n{"id": 8}\n{"id": 7}\n', 3, "described twice, first in line 1"),
+        ('{"id": "a"}\n{"text": "b", "labels": ["a"]}\n', 2, "a row of data"),
+        (b'{"id": "a"}\n\0', None, "no text"),
         ('{"id": "a"}\n[]\n', 2, "not a JSON object"),
         ('{"id": "a"}\n{oops\n', 2, "not JSON"),
         ('{"id": "a"}\n{"id": "\\ud800"}\n', 2, "surrogate"),
@@ -125,7 +128,7 @@ def test_labels_given_by_name_join_the_catalogue(tmp_path):
 )
 def test_the_line_of_a_catalogue_at_fault_is_named(catalogue, line, words, tmp_path):
     put(tmp_path, labels__jsonl=catalogue)
-    with pytest.raises(InputError, match=f"labels.jsonl, line {line}: ") as caught:
+    with pytest.raises(InputError, match="labels.jsonl" + (f", line {line}: " if line else ": ")) as caught:
         read_catalogue(Source(tmp_path / "labels.jsonl"))
     assert words in str(caught.value)
 
@@ -156,7 +159,7 @@ def test_texts_and_labels_that_do_not_belong_together(tmp_path):
 
 
 def test_filters_are_found_by_split_or_named(tmp_path):
-    put(tmp_path, test__jsonl=ROW * 3, train__jsonl=ROW, filter_test__txt="2 0\r\n\n0 0", other__txt="1 0\n")
+    put(tmp_path, test__jsonl=ROW * 3, train__jsonl=ROW, filter_test__txt="2 1\r\n\n0 1", other__txt="1 1\n")
     assert read(tmp_path, split="test").filters.tolist() == [[2, 0], [0, 0]]
     assert read(tmp_path).filters is None
     assert read(tmp_path, split="test", filter_file=tmp_path / "other.txt").filters.tolist() == [[1, 0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
 import types
@@ -60,6 +61,21 @@ def test_csv_blocks_are_joined_and_long_rows_read(tmp_path, monkeypatch):
     assert listed(data.texts) == [text for text, _ in rows]
     assert labels_of(data) == [[label] for _, label in rows]
     assert len(list(read_batches(tmp_path / "rows.csv"))) > 1
+
+
+def test_rows_after_a_long_one_are_the_same_rows(tmp_path, monkeypatch):
+    odd = ['a "b", c', "line 1\nline 2\r\n", "a\u2028b\x0bc", "", "日本語", "nul\0", "x" * 2000, " \t"]
+    rows = [{"text": odd[i % len(odd)] + str(i), "labels": f"l{i}"} for i in range(60)]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["text", "labels"], lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    monkeypatch.setattr(delimited, "_BLOCK", 512)
+    data = read_csv(tmp_path, "\ufeff" + out.getvalue() + "\r\n\r\n")
+    assert listed(data.texts) == [row["text"] for row in rows]
+    assert labels_of(data) == [[row["labels"]] for row in rows]
+    with pytest.raises(InputError, match="row 61 below the header: has 1 columns and not 2"):
+        read_csv(tmp_path, out.getvalue() + "alone\r\n")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ XC = [
         options=("--format", "xc"),
     ),
     train("xc: a negative count", b"2 -3 2\n0 0:1\n1 1:1\n", "line 1", "negative"),
-    train("xc: an absurd number of labels", b"2 3 999999999\n0 0:1\n1 1:1\n", "line 1", "at most"),
+    train("xc: an absurd number of labels", b"2 3 999999999\n0 0:1\n1 1:1\n", "line 1", "max_labels"),
     train("xc: a count beyond 31 bits", b"2 99999999999 2\n0 0:1\n1 1:1\n", "line 1", "above"),
     train("xc: fewer rows than the header says", b"3 2 2\n0 0:1\n1 1:1\n", "line 1", "3 rows but 2"),
     train("xc: more rows than the header says", b"1 2 2\n0 0:1\n1 1:1\n", "line 1", "1 rows but 2"),
@@ -127,7 +127,8 @@ SPLIT = [
 
 SVMLIGHT = [
     train("svmlight: a bad pair", b"0 1:1\n1 1=1\n", "line 2", "feature:value", file="a.svm"),
-    train("svmlight: an absurd label", b"0 1:1\n1999999999 1:1\n", "line 2", "out of range", file="a.svm"),
+    train("svmlight: an absurd label", b"0 1:1\n1999999999 1:1\n", "max_labels", file="a.svm"),
+    train("svmlight: an absurd feature", b"0 1:1\n1 2147483646:1\n", "max_features", file="a.svm"),
     train("svmlight: a fractional label", b"0.5 1:1\n", "line 1", "whole number", file="a.svm"),
 ]
 
@@ -192,10 +193,12 @@ JSON = [
         labels__jsonl=jsonl({"id": "a"}, {"id": "a"}),
     ),
     train(
-        "catalogue: ids out of order",
+        "catalogue: a number that is a line and no id",
         jsonl({"text": "x", "labels": [0]}),
-        "labels.jsonl, line 1",
-        "number",
+        "line 1",
+        "no id",
+        "'7'",
+        "--label-numbers lines",
         file="a.jsonl",
         labels__jsonl=jsonl({"id": 7}),
     ),

@@ -31,13 +31,38 @@ class DataOptions:
     id_column: Annotated[str, typer.Option(help="Column of the row's id.")] = "id"
     label_separator: Annotated[str, typer.Option(help="What separates label names that share one string.")] = ";"
     label_file: Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")] = None
+    no_label_file: Annotated[
+        bool, typer.Option("--no-label-file", help="Use no labels.jsonl or label_names.txt that lies beside the data.")
+    ] = False
+    label_numbers: Annotated[
+        str | None,
+        typer.Option(
+            help="What whole numbers among labels are, where it cannot be told: ids of the label file, or lines."
+        ),
+    ] = None
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SIZE",
+            help="Raise a limit for a file that you trust: max_bytes, max_ratio, max_line, max_labels or max_features.",
+        ),
+    ] = None
 
     def arguments(self) -> dict[str, Any]:
         """What `labelwood.read` takes."""
+        from labelwood.data.limits import ReadLimits
         from labelwood.data.reading import Columns
 
-        columns = Columns(**self.columns())
-        return {"format": self.format, "split": self.split, "columns": columns, "label_file": self.label_file}
+        if self.no_label_file and self.label_file is not None:
+            raise ParameterError("--no-label-file and --label-file contradict each other; leave one out")
+        return {
+            "format": self.format,
+            "split": self.split,
+            "columns": Columns(**self.columns()),
+            "label_file": False if self.no_label_file else self.label_file,
+            "label_numbers": self.label_numbers,
+            "limits": ReadLimits.of(self.limit or []),
+        }
 
     def columns(self) -> dict[str, Any]:
         """What `Columns` takes."""

@@ -13,6 +13,8 @@ from labelwood.labels.index import LabelIndex
 
 BESIDE = ("labels.jsonl", "label_names.txt", "output-items.txt")
 _NAME_KEYS = ("name", "id", "uid")
+_ID_KEYS = ("id", "uid")
+_ROW_KEYS = ("labels", "target_ind")  # of rows of data, which somebody may take for a list of labels
 _TEXT_KEYS = ("text", "title")
 
 
@@ -22,6 +24,7 @@ class Catalogue(NamedTuple):
     labels: LabelIndex
     texts: Any  # Arrow large_string array, or None
     source: Source
+    ids: Any = None  # Arrow large_string array, where the labels' ids are not their names
 
 
 def find_catalogue(source: Source) -> Catalogue | None:
@@ -33,7 +36,7 @@ def find_catalogue(source: Source) -> Catalogue | None:
 def read_catalogue(source: Source) -> Catalogue:
     """Reads JSON lines with ``id`` (or ``name``) and ``text``, or plain lines with one name each.
 
-    Where ids are whole numbers they must equal the line's number from zero, and the text becomes the name.
+    Where ids are whole numbers, the text becomes the name.
 
     Example:
         >>> import tempfile, pathlib
@@ -42,15 +45,28 @@ def read_catalogue(source: Source) -> Catalogue:
         >>> list(read_catalogue(Source(path)).labels)
         ['n1']
     """
+    if b"\0" in source.head:
+        raise source.error("is no text; give a file that names a label a line")
     lines = decode_lines(source)
-    is_json = bool(lines) and lines[0].lstrip().startswith("{")
-    names, texts = _json_lines(source, lines) if is_json else (_plain_lines(source, lines), None)
+    if not (lines and lines[0].lstrip().startswith("{")):
+        return Catalogue(LabelIndex(_plain_lines(source, lines)), None, source)
+    names, ids, texts = _json_lines(source, lines)
+    for each in (names,) if ids == names else (names, ids):
+        _refuse_twice(source, each)
+    return Catalogue(
+        LabelIndex(names),
+        pa.array(texts, pa.large_string()) if any(texts) else None,
+        source,
+        None if ids == names else pa.array(ids, pa.large_string()),
+    )
+
+
+def _refuse_twice(source: Source, names: list[str]) -> None:
     line_of: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if line_of.setdefault(name, line) != line:
             message = f"the label {name!r} is described twice, first in line {line_of[name]}; give every label one line"
             raise source.error(message, line)
-    return Catalogue(LabelIndex(names), None if texts is None else pa.array(texts, pa.large_string()), source)
 
 
 def _plain_lines(source: Source, names: list[str]) -> list[str]:
@@ -60,29 +76,34 @@ def _plain_lines(source: Source, names: list[str]) -> list[str]:
     return _made_unique(names)
 
 
-def _json_lines(source: Source, lines: list[str]) -> tuple[list[str], list[str] | None]:
+def _json_lines(source: Source, lines: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Names, ids and texts."""
     names: list[str] = []
+    ids: list[str] = []
     texts: list[str] = []
     numbered = True
     for line, raw in enumerate(lines, 1):
         if not raw.strip():
             raise source.error("the line is empty; every line describes one label", line)
         entry = _entry(source, raw, line)
-        name = next((entry[key] for key in _NAME_KEYS if entry.get(key) not in (None, "")), None)
-        if not isinstance(name, (str, int)):
+        if any(isinstance(entry.get(key), list) for key in _ROW_KEYS):
+            raise source.error("is a row of data and describes no label; name a file that describes labels", line)
+        name, label_id = (_first(entry, keys) for keys in (_NAME_KEYS, _ID_KEYS))
+        if name is None:
             raise source.error('the label has no "id"; write it as {"id": "name", "text": "…"}', line)
-        if isinstance(number := entry.get("id"), int) and number != line - 1:
-            raise source.error(
-                f"the label's id is {number} but its line is number {line - 1} from zero; "
-                "sort the lines by id, or write ids as strings",
-                line,
-            )
         numbered &= isinstance(name, int)
         names.append(str(name))
+        ids.append(str(name if label_id is None else label_id))
         texts.append(next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str)), ""))
     if numbered:  # a number says nothing to a person; the text does
         names = _made_unique([text or name for text, name in zip(texts, names, strict=True)])
-    return names, texts if any(texts) else None
+    return names, ids, texts
+
+
+def _first(entry: dict[str, Any], keys: tuple[str, ...]) -> str | int | None:
+    """The first of these keys that has a value; None where that is no name."""
+    value = next((entry[key] for key in keys if entry.get(key) not in (None, "")), None)
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _entry(source: Source, raw: str, line: int) -> dict[str, Any]:

@@ -74,14 +74,25 @@ class _Strings:
 
     def __init__(self) -> None:
         self._parts: list[Any] = []
-        self._given = False
+        self._n_missing = 0  # rows without any after the last part
 
     def append(self, part: Any, n_rows: int) -> None:
-        self._given |= part is not None
-        self._parts.append(pa.repeat(pa.scalar("", pa.large_string()), n_rows) if part is None else part)
+        if part is None:
+            self._n_missing += n_rows
+            return
+        self._fill()
+        self._parts.append(part)
 
     def joined(self) -> Any:
-        return pa.concat_arrays(self._parts) if self._given else None
+        if not self._parts:
+            return None
+        self._fill()
+        return pa.concat_arrays(self._parts)
+
+    def _fill(self) -> None:
+        if self._n_missing:
+            self._parts.append(pa.repeat(pa.scalar("", pa.large_string()), self._n_missing))
+        self._n_missing = 0
 
 
 class GrowingCsr:
@@ -100,14 +111,16 @@ class GrowingCsr:
         self._indices = np.empty(0, np.int32)
         self._data = np.empty(0, np.float32)
         self._n_entries = self._n_cols = 0
+        self._n_empty = 0  # rows after the last matrix
         self._given = False
 
     def append(self, piece: Any, n_rows: int) -> None:
         """Adds the rows of a matrix, or `n_rows` empty rows for None."""
         if piece is None:
-            self._ends.append(np.full(n_rows, self._n_entries, np.int64))
+            self._n_empty += n_rows
             return
         self._given = True
+        self._end_empty_rows()
         self._ends.append(piece.indptr[1:] + np.int64(self._n_entries))
         self._indices = _appended(self._indices, self._n_entries, piece.indices)
         self._data = _appended(self._data, self._n_entries, piece.data)
@@ -118,12 +131,18 @@ class GrowingCsr:
         """All rows as a `csr_array`; None if no piece had any matrix."""
         if not self._given:
             return None
+        self._end_empty_rows()
         for array in (self._indices, self._data):
             array.resize(self._n_entries, refcheck=False)
         indptr = np.concatenate(self._ends)
         if self._n_entries <= _INT32_MAX:  # scipy wants one type for both index arrays; a wide one doubles the long
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((self._data, self._indices, indptr), shape=(len(indptr) - 1, self._n_cols))
+
+    def _end_empty_rows(self) -> None:
+        if self._n_empty:
+            self._ends.append(np.full(self._n_empty, self._n_entries, np.int64))
+        self._n_empty = 0
 
 
 def _appended(array: NDArray[Any], used: int, values: NDArray[Any]) -> NDArray[Any]:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from labelwood.data.catalogue import find_catalogue, read_catalogue
+from labelwood.data.catalogue import Catalogue, find_catalogue, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
 from labelwood.data.groups import merged
 from labelwood.data.joining import concat
-from labelwood.data.reading import Columns, Format, Reading
+from labelwood.data.label_ids import LabelError, LabelIds, LabelNumbers
+from labelwood.data.limits import ReadLimits
+from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import InputError, ParameterError
 
+LabelFile: TypeAlias = str | PathLike[str] | Literal[False] | None
+
+_ANY = 2**62  # labels of a filter that are looked up afterwards
 _PAIRS = re.compile(rb"(?:[ \t]*(?:[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*)?\r?(?:\n|\Z))*+")  # and empty lines
 _SHORT = {"train": "trn", "test": "tst"}
 # Main files of a folder, in the order they are looked for; {s} is the split, {t} its short form.
@@ -47,15 +53,19 @@ def read(
     format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
-    label_file: str | PathLike[str] | None = None,
+    label_file: LabelFile = None,
+    label_numbers: LabelNumbers | None = None,
     filter_file: str | PathLike[str] | None = None,
+    limits: ReadLimits | None = None,
     on_rows: Callable[[int], object] | None = None,
 ) -> Dataset:
     """Reads a file, or the `split` of a folder, in any format of the field.
 
     The format is told by content and name, compressed or not. A ``labels.jsonl`` or ``label_names.txt`` beside the
-    file names the labels (or `label_file`), and ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row
-    and label that no prediction may count (or `filter_file`). `on_rows` is told how many rows have come each time.
+    file names the labels where it has those of the rows (or `label_file` does; False: none). Where it cannot be told
+    whether labels that are whole numbers are its "ids" or its "lines", `label_numbers` says so.
+    ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row and label that no prediction may count (or
+    `filter_file`). No file may ask for more than the `limits`. `on_rows` is told how many rows have come each time.
 
     Example:
         >>> import tempfile, pathlib
@@ -64,12 +74,16 @@ def read(
         >>> read(path).describe()["labels"]
         2
     """
-    reading, kind = _open(path, format, split, columns, label_file)
-    n_described = len(reading.index)
-    data = concat(_told(kind.pieces(reading), on_rows))
-    if label_file is None and _describes_others(reading, n_described, data):
-        reading, kind = _open(path, format, split, columns, None, look_beside=False)
-        data = concat(kind.pieces(reading))
+    reading, pieces = _open(
+        path,
+        format=format,
+        split=split,
+        columns=columns,
+        label_file=label_file,
+        label_numbers=label_numbers,
+        limits=limits,
+    )
+    data = concat(_told(pieces, on_rows))
     if data.groups is not None and reading.columns.group is not None:
         data = replace(data, groups=merged(data.groups))  # the rows of a group may lie in several pieces
     return replace(
@@ -86,7 +100,9 @@ def read_batches(
     format: str | None = None,
     split: str = "train",
     columns: Columns | None = None,
-    label_file: str | PathLike[str] | None = None,
+    label_file: LabelFile = None,
+    label_numbers: LabelNumbers | None = None,
+    limits: ReadLimits | None = None,
 ) -> Iterator[Dataset]:
     """The same rows piece by piece, for data larger than memory. The label index grows from piece to piece.
 
@@ -99,8 +115,15 @@ def read_batches(
         >>> [len(piece) for piece in read_batches(path)]
         [1]
     """
-    reading, kind = _open(path, format, split, columns, label_file)
-    yield from kind.pieces(reading)
+    yield from _open(
+        path,
+        format=format,
+        split=split,
+        columns=columns,
+        label_file=label_file,
+        label_numbers=label_numbers,
+        limits=limits,
+    )[1]
 
 
 def _told(pieces: Iterable[Dataset], on_rows: Callable[[int], object] | None) -> Iterator[Dataset]:
@@ -122,32 +145,78 @@ def detect_format(source: Source) -> str:
 
 def _open(
     path: str | PathLike[str],
-    format_name: str | None,
+    *,
+    format: str | None,
     split: str,
     columns: Columns | None,
-    label_file: str | PathLike[str] | None,
-    *,
-    look_beside: bool = True,
-) -> tuple[Reading, Format]:
-    source = Source(_main_file(Path(path), split))
-    name = format_name or detect_format(source)
+    label_file: LabelFile,
+    label_numbers: LabelNumbers | None,
+    limits: ReadLimits | None,
+) -> tuple[Reading, Iterator[Dataset]]:
+    """What is read, and its pieces."""
+    if label_numbers not in (None, *get_args(LabelNumbers)):
+        raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
+    source = Source(_main_file(Path(path), split), limits)
+    name = format or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
-    reading = Reading(source, columns or Columns(), split)
-    catalogue = None
-    if label_file is not None:
-        catalogue = read_catalogue(Source(label_file))
-    elif look_beside:
-        catalogue = find_catalogue(source)
-    if catalogue is not None:
-        reading.index, reading.label_texts, reading.catalogue = catalogue
-    return reading, FORMATS[name]
+    catalogue, given = _catalogue(source, label_file)
+    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers)
+    if catalogue is None:
+        return reading, FORMATS[name].pieces(reading)
+    n_described = len(catalogue.labels)
+    reading.describe_labels(catalogue, given=given)
+    pieces = FORMATS[name].pieces(reading)
+    first = next(pieces, None)
+    if first is None:
+        return reading, pieces
+    if _describes(reading, n_described, first):
+        return reading, _told_apart(reading, chain([first], pieces))
+    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers)
+    return reading, FORMATS[name].pieces(reading)
 
 
-def _describes_others(reading: Reading, n_described: int, data: Dataset) -> bool:
-    """Whether the catalogue that lies beside the file has none of its labels: it belongs to other data there."""
-    Y = data.Y if data.groups is None else data.groups.Y
-    return reading.catalogue is not None and Y is not None and Y.nnz > 0 and int(Y.indices.min()) >= n_described > 0
+def _told_apart(reading: Reading, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
+    yield from pieces
+    if reading.label_ids is not None and (doubt := reading.label_ids.doubt) is not None:
+        raise reading.source.error(doubt)
+
+
+def _catalogue(source: Source, label_file: LabelFile) -> tuple[Catalogue | None, bool]:
+    """The file that describes labels, and whether the caller named it."""
+    if label_file is False:
+        return None, False
+    if label_file is None:
+        return find_catalogue(source), False
+    given = Source(label_file, source.limits)
+    if not source.is_stdin and given.path.resolve() == source.path.resolve():
+        raise given.error("is the data itself; name a file that describes its labels")
+    return read_catalogue(given), True
+
+
+def _describes(reading: Reading, n_described: int, first: Dataset) -> bool:
+    """Whether the catalogue has the labels of the first rows, at least half of them; an error where it has a few.
+
+    One beside the data that has none belongs to other data there. One that was named must have some.
+    """
+    Y = first.Y if first.groups is None else first.groups.Y
+    if reading.catalogue is None or Y is None or Y.nnz == 0:
+        return True
+    used = np.unique(Y.indices)
+    known = int((used < n_described).sum())
+    if 2 * known >= len(used) or (known and reading.catalogue_given):
+        return True
+    if reading.catalogue_given:
+        raise reading.catalogue.error(
+            f"names none of the labels that {reading.source} has, {reading.index[int(used[0])][:40]!r} for one; "
+            "name the file that does"
+        )
+    if known:
+        raise reading.catalogue.error(
+            f"names only {known} of the {len(used)} labels in the first rows of {reading.source} and may be "
+            "for other data; say --label-file to use it all the same, or --no-label-file"
+        )
+    return False
 
 
 def _main_file(path: Path, split: str) -> Path:
@@ -181,13 +250,28 @@ def _label_texts(reading: Reading, data: Dataset) -> Any:
 
 
 def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
-    if given is not None:
-        return read_filter(Source(given), len(data), data.n_labels)
+    source = Source(given, reading.source.limits) if given is not None else _filter_beside(reading, data)
+    if source is None:
+        return None
+    if data.labels is None or reading.has_numbers:
+        return read_filter(source, len(data), data.n_labels)
+    names = data.labels.to_arrow()
+    ids = None if reading.label_ids is None else reading.label_ids.ids_of(names)
+    labels = LabelIds(names, ids, str(reading.catalogue or reading.source), reading.label_numbers)
+    if not labels.has_other_numbers:
+        return read_filter(source, len(data), data.n_labels)
+    pairs = read_filter(source, len(data), _ANY)
+    try:
+        return np.stack([pairs[:, 0], labels.lines(pairs[:, 1])], axis=1)
+    except LabelError as e:
+        raise source.error(e.message) from None
+
+
+def _filter_beside(reading: Reading, data: Dataset) -> Source | None:
     split = _split_of_name(reading.source.name)
     if data.Y is None or split is None:
         return None
-    beside = reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
-    return None if beside is None else read_filter(beside, len(data), data.n_labels)
+    return reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
 
 
 def _split_of_name(name: str) -> str | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from labelwood.data.catalogue import Catalogue
 from labelwood.data.dataset import Dataset
+from labelwood.data.label_ids import LabelError, LabelIds, LabelNumbers
 from labelwood.data.source import Source
 from labelwood.labels.index import LabelIndex
-
-MAX_LABELS = 100_000_000  # a header or an id beyond this is taken for damage, not for data
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,27 @@ class Reading:
     index: LabelIndex = field(default_factory=LabelIndex)
     label_texts: Any = None  # Arrow array for the first labels of `index`, where a catalogue gives them
     catalogue: Source | None = None  # the file that describes the labels
+    catalogue_given: bool = False  # whether it was named, and not found beside the data
+    label_numbers: LabelNumbers | None = None  # what whole numbers are, where it was said
+    label_ids: LabelIds | None = None  # of the catalogue
+    has_numbers: bool = False  # whether labels are columns of a matrix by definition, and so are a filter's
     grouped: bool | None = None  # whether records are groups of rows; known from the first
     n_dense: int | None = None  # dense features of a row; known from the first
+
+    def describe_labels(self, catalogue: Catalogue, *, given: bool = False) -> None:
+        """Labels are those of a catalogue, which may be `given` by the caller; others follow its last."""
+        self.index, self.label_texts, self.catalogue, self.catalogue_given = (*catalogue[:3], given)
+        names = catalogue.labels.to_arrow()
+        self.label_ids = LabelIds(names, catalogue.ids, str(catalogue.source), self.label_numbers)
+
+    def label_names(self, names: list[str]) -> list[str]:
+        """The same labels, by name where the catalogue's id was given."""
+        if self.label_ids is None:
+            return names
+        try:
+            return self.label_ids.names(names)
+        except LabelError as e:
+            raise self.source.error(e.message) from None
 
 
 class Format(Protocol):

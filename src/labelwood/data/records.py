@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, Groups, ones
 from labelwood.data.groups import merged
+from labelwood.data.label_ids import LabelError
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -310,12 +311,12 @@ def _label_ids(values: Any, indptr: NDArray[np.int64], reading: Reading) -> NDAr
         raise RowError(0, f"the labels are {values.type} values; write names or whole numbers")
     if (entry := _first_true(pc.equal(values, ""))) is not None:
         raise RowError(row_of(entry), "has a label without a name; remove it or give its name")
-    return _named(values, reading.index)
+    return _named(values, reading)
 
 
-def _named(values: Any, index: LabelIndex) -> NDArray[np.int64]:
+def _named(values: Any, reading: Reading) -> NDArray[np.int64]:
     encoded = values.dictionary_encode()
-    ids = index.add(encoded.dictionary.to_pylist())
+    ids = reading.index.add(reading.label_names(encoded.dictionary.to_pylist()))
     return np.asarray(ids[encoded.indices.to_numpy()])
 
 
@@ -324,17 +325,12 @@ def _numbered(values: Any, row_of: Any, reading: Reading) -> NDArray[np.int64]:
     if (wrong := np.flatnonzero(numbers < 0)).size:
         entry = int(wrong[0])
         raise RowError(row_of(entry), f"label {numbers[entry]} is negative; label ids count from 0")
-    if reading.catalogue is None:
-        return _named(values.cast(pa.large_string()), reading.index)
-    n_labels = len(reading.index)
-    if (wrong := np.flatnonzero(numbers >= n_labels)).size:
-        entry = int(wrong[0])
-        raise RowError(
-            row_of(entry),
-            f"label {numbers[entry]} is out of range: {reading.catalogue} describes {n_labels} labels, "
-            f"so ids run from 0 to {n_labels - 1}",
-        )
-    return np.asarray(numbers, np.int64)
+    if reading.label_ids is None:
+        return _named(values.cast(pa.large_string()), reading)
+    try:
+        return reading.label_ids.lines(numbers)
+    except LabelError as e:
+        raise RowError(row_of(e.entry), e.message) from None
 
 
 def _counts(indptr: NDArray[np.int64], ids: NDArray[np.int64], n_labels: int, keep: bool) -> Any:

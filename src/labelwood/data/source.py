@@ -9,12 +9,13 @@ import lzma
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from labelwood.data.limits import ReadLimits
 from labelwood.errors import InputError
 
 _MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst"}
@@ -22,7 +23,9 @@ _MAGIC_BYTES = 6
 COMPRESSIONS = ("gz", "xz", "bz2", "zst")
 _SUFFIXES = ("", *(f".{kind}" for kind in COMPRESSIONS))
 _BLOCK = 4 << 20
+_PACKED = 1 << 16
 _HEAD = 1 << 16
+_MEMORY = 256 << 20  # for a decompressor; xz -9 takes 65 MiB
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -34,7 +37,7 @@ class Block(NamedTuple):
 
 
 class Source:
-    """A file, or standard input for ``-``; its content is seen uncompressed.
+    """A file, or standard input for ``-``; its content is seen uncompressed, and never more of it than `limits` allow.
 
     Example:
         >>> import gzip, tempfile
@@ -45,8 +48,9 @@ class Source:
         ('x.txt', [b'one\\ntwo\\n'])
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], limits: ReadLimits | None = None) -> None:
         self.path = Path(path)
+        self.limits = limits or ReadLimits()
         self.is_stdin = str(path) == "-"
         self._rest: IO[bytes] | None = None  # what follows the head of a stream that can be read once
         self._is_once = self.is_stdin or self._checked_kind() == "stream"
@@ -58,6 +62,11 @@ class Source:
     def name(self) -> str:
         """The file's name without folder and compression suffix."""
         return plain_name(self.path)
+
+    @property
+    def stored_size(self) -> int:
+        """The file's bytes as they lie on the disk; 0 for a stream."""
+        return 0 if self._is_once else self.path.stat().st_size
 
     @cached_property
     def head(self) -> bytes:
@@ -105,7 +114,7 @@ class Source:
 
     def blocks(self, size: int | None = None) -> Iterator[Block]:
         """The content in blocks of whole lines of about `size` bytes, without a byte order mark."""
-        line, rest = 1, [b""]
+        line, rest, pending = 1, [b""], 0
         with self.open() as stream:
             start = stream.read(len(_BOM)).removeprefix(_BOM)
             while chunk := start + stream.read(size or _BLOCK):
@@ -113,11 +122,14 @@ class Source:
                 cut = chunk.rfind(b"\n") + 1
                 if cut:
                     data = b"".join([*rest, chunk[:cut]])
-                    rest = [chunk[cut:]]
+                    rest, pending = [chunk[cut:]], len(chunk) - cut
                     yield Block(data, line)
                     line += data.count(b"\n")
                 else:
                     rest.append(chunk)
+                    pending += len(chunk)
+                    if pending > self.limits.max_line:
+                        raise self.error(self.limits.long_line, line)
         if last := b"".join(rest):
             yield Block(last, line)
 
@@ -133,7 +145,7 @@ class Source:
     def sibling(self, *names: str) -> Source | None:
         """The first of these files that lies beside this one, compressed or not."""
         found = None if self.is_stdin else beside_path(self.path, *names)
-        return None if found is None else Source(found)
+        return None if found is None else Source(found, self.limits)
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """An error about this file."""
@@ -231,9 +243,9 @@ def _uncompressed(raw: IO[bytes], kind: str | None) -> IO[bytes]:
         case "gz":
             return cast("IO[bytes]", gzip.open(raw))
         case "xz":
-            return cast("IO[bytes]", lzma.open(raw))
+            return cast("IO[bytes]", io.BufferedReader(_Streams(raw, lambda: lzma.LZMADecompressor(memlimit=_MEMORY))))
         case "bz2":
-            return cast("IO[bytes]", bz2.open(raw))
+            return cast("IO[bytes]", io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor)))
         case "zst":
             import pyarrow as pa
 
@@ -246,22 +258,63 @@ def _compression(start: bytes) -> str | None:
     return None if kind == "bz2" and not start[3:4].isdigit() else kind  # a text may begin with BZh
 
 
+class _Streams(io.RawIOBase):
+    """What one or several compressed streams hold, one after the other."""
+
+    def __init__(self, raw: IO[bytes], decompressor: Callable[[], Any]) -> None:
+        self._raw, self._decompressor = raw, decompressor
+        self._now = decompressor()
+        self._packed = b""  # what the decompressor has not been given yet
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._now.eof or self._begins_next():
+            if self._now.needs_input and not self._packed:
+                self._packed = self._raw.read(_PACKED)
+                if not self._packed:
+                    raise EOFError("it ends too early")
+            packed, self._packed = self._packed, b""
+            if data := self._now.decompress(packed, len(buffer)):
+                buffer[: len(data)] = data
+                return len(data)
+        return 0
+
+    def _begins_next(self) -> bool:
+        """Begins the next stream, if there is one; zeros between them are padding."""
+        self._packed = self._now.unused_data.lstrip(b"\0")
+        while not self._packed:
+            if not (more := self._raw.read(_PACKED)):
+                return False
+            self._packed = more.lstrip(b"\0")
+        self._now = self._decompressor()
+        return True
+
+
 class _Chained(io.RawIOBase):
     """Bytes already read, then the rest of a stream."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head = head
         self._rest = rest
+        self._taken = 0
 
     def readable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self._taken
+
     def read(self, size: int = -1) -> bytes:
         if size < 0:
-            taken, self._head = self._head, b""
-            return taken + bytes(self._rest.read())
-        taken, self._head = self._head[:size], self._head[size:]
-        return taken + bytes(self._rest.read(size - len(taken))) if len(taken) < size else taken
+            data, self._head = self._head + bytes(self._rest.read()), b""
+        else:
+            data, self._head = self._head[:size], self._head[size:]
+            if len(data) < size:
+                data += bytes(self._rest.read(size - len(data)))
+        self._taken += len(data)
+        return data
 
     def close(self) -> None:
         if self._rest is not sys.stdin.buffer:
@@ -274,6 +327,7 @@ class _Checked(io.RawIOBase):
 
     def __init__(self, source: Source, raw: Any, stream: Any, is_compressed: bool) -> None:
         self._source, self._raw, self._stream, self._is_compressed = source, raw, stream, is_compressed
+        self._n_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -282,13 +336,20 @@ class _Checked(io.RawIOBase):
         if size < 0:
             return b"".join(iter(lambda: self.read(_BLOCK), b""))
         try:
-            return bytes(self._stream.read(size))
+            data = bytes(self._stream.read(size))
+            self._n_bytes += len(data)
+            excess = self._source.limits.excess(
+                self._n_bytes, self._raw.tell() if self._is_compressed else self._n_bytes
+            )
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
             reason = str(e).rstrip(".") or type(e).__name__
             if not self._is_compressed:
                 raise self._source.error(f"cannot be read ({reason}); check the disk or fetch the file again") from None
             message = f"its compression is broken ({reason}); fetch or compress the file again"
             raise self._source.error(message) from None
+        if excess:
+            raise self._source.error(excess)
+        return data
 
     def close(self) -> None:
         if not self.closed:

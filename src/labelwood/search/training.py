@@ -143,7 +143,20 @@ def numbers_by_frequency(rows: Sparse) -> NDArray[np.int32]:
         >>> numbers_by_frequency(from_scipy(sparse.csr_array([[0, 2, 1], [0, 0, 1]], dtype=np.float32)))
         array([2, 1, 0], dtype=int32)
     """
+    if rows.n_cols > len(rows.indices):
+        return _numbers_of_few(rows)
     counts = np.bincount(rows.indices, minlength=rows.n_cols)
     numbers = np.empty(rows.n_cols, np.int32)
     numbers[np.argsort(-counts, kind="stable")] = np.arange(rows.n_cols, dtype=np.int32)
+    return numbers
+
+
+def _numbers_of_few(rows: Sparse) -> NDArray[np.int32]:
+    """The same where most features do not occur: only those that do are counted and sorted."""
+    used, counts = np.unique(rows.indices, return_counts=True)
+    is_unused = np.ones(rows.n_cols, bool)
+    is_unused[used] = False
+    numbers = np.cumsum(is_unused, dtype=np.int32)
+    numbers += np.int32(len(used) - 1)
+    numbers[used[np.argsort(-counts, kind="stable")]] = np.arange(len(used), dtype=np.int32)
     return numbers

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.formats.npz import archive, floats, sound
-from labelwood.data.formats.sparse_lines import numbered_labels
+from labelwood.data.formats.sparse_lines import lines_of, numbered_labels
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -28,7 +28,7 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """The rows of one split, each flattened to a vector."""
     source, split = reading.source, reading.split
-    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, archive(stream) as file:
+    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, archive(source, stream) as file:
         if f"x_{split}" not in file:
             raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name the split that it has")
         X = _rows(source, f"x_{split}", file[f"x_{split}"])
@@ -42,8 +42,8 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         raise source.error(
             f"y_{split} is not one whole number from 0 for each of the {len(X)} rows of x_{split}; save it so"
         )
-    n_labels = numbered_labels(reading, max(highest) + 1, at_least=True)
-    Y = ones(np.arange(len(y) + 1), y.astype(np.int32), n_labels)
+    n_labels = numbered_labels(reading, max(highest) + 1 if reading.label_ids is None else 0, at_least=True)
+    Y = ones(np.arange(len(y) + 1), lines_of(reading, y), n_labels)
     yield Dataset(dense=X, Y=Y, labels=reading.index)
 
 
@@ -64,6 +64,8 @@ def write(data: Dataset, path: Path) -> None:
 def _rows(source: Source, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
     if array.ndim < 2:
         raise source.error(f"{name} has {array.ndim} dimension(s) and needs one for rows and one for features")
+    if len(array) and not array.size:
+        raise source.error(f"{name} has rows without features (its shape is {array.shape}); save rows that have some")
     return floats(source, name, array).reshape(len(array), math.prod(array.shape[1:]))
 
 

@@ -37,7 +37,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     lines = decode_lines(beside)
     if len(lines) != len(texts):
         raise beside.error(f"has {len(lines)} lines where {source} has {len(texts)}; they must belong together")
-    Y = from_names((line.split() for line in lines), reading.index)
+    Y = from_names((reading.label_names(line.split()) for line in lines), reading.index)
     yield Dataset(texts=texts, Y=Y, labels=reading.index)
 
 

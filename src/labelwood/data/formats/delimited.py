@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
+from labelwood.data.catalogue import check_utf8
 from labelwood.data.dataset import Dataset
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
@@ -20,7 +21,7 @@ from labelwood.errors import InputError, LabelwoodError
 
 NAME = "csv"
 _BLOCK = 4 << 20
-_LARGEST_BLOCK = 2**31 - 1
+_TOO_LONG = ("straddl", "Empty CSV file or block")  # what Arrow says of a row, or a header, longer than a block
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -99,31 +100,65 @@ def _header(source: Source) -> list[str]:
 
 
 def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
-    """Arrow's batches; where a row is longer than a block they are read again in larger ones."""
-    done, size = 0, _BLOCK
-    while True:
-        seen = 0
-        try:
-            for batch in _open(source, wanted, size):
-                if seen + len(batch) > done:
-                    yield batch.slice(max(0, done - seen))
-                    done = seen + len(batch)
-                seen += len(batch)
-        except pa.ArrowException as e:
-            if "straddl" not in str(e) or size == _LARGEST_BLOCK:
-                raise _refusal(source, e) from None
-            size = min(size * 8, _LARGEST_BLOCK)
-        else:
-            return
+    """Arrow's batches; from a row on that is longer than its blocks, Python's, which look at one row at a time."""
+    done = 0
+    try:
+        for batch in _open(source, wanted):
+            yield batch
+            done += len(batch)
+    except pa.ArrowException as e:
+        if not any(sign in str(e) for sign in _TOO_LONG):
+            raise _refusal(source, e) from None
+        yield from _long_rows(source, wanted, done)
 
 
-def _open(source: Source, wanted: list[str], block_size: int) -> Iterator[Any]:
+def _long_rows(source: Source, wanted: list[str], done: int) -> Iterator[Any]:
+    """The rows after the first `done`."""
+    usual_limit = csv.field_size_limit(source.limits.max_line)
+    rows = (row for row in csv.reader(_lines(source), delimiter=_delimiter_of(source), strict=True) if row)
+    try:
+        header = next(rows)
+        places = [header.index(name) for name in wanted]
+        held: list[list[str]] = []
+        n_held = 0
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(header):
+                raise source.error(
+                    f"row {number} below the header: has {len(row)} columns and not {len(header)}; mend it"
+                )
+            if number <= done:
+                continue
+            held.append([row[place] for place in places])
+            n_held += sum(map(len, row))
+            if n_held > _BLOCK:
+                yield _batch(held, wanted)
+                held, n_held = [], 0
+        if held:
+            yield _batch(held, wanted)
+    except csv.Error as e:
+        reason = source.limits.long_line if "field limit" in str(e) else f"is not well-formed CSV ({e}); mend it"
+        raise source.error(f"a row {reason}") from None
+    finally:
+        csv.field_size_limit(usual_limit)
+
+
+def _lines(source: Source) -> Iterator[str]:
+    for block in source.blocks():
+        yield from io.StringIO(check_utf8(source, block), newline="")
+
+
+def _batch(rows: list[list[str]], wanted: list[str]) -> Any:
+    columns = zip(*rows, strict=True)
+    return pa.record_batch([pa.array(column, pa.large_string()) for column in columns], names=wanted)
+
+
+def _open(source: Source, wanted: list[str]) -> Iterator[Any]:
     if source.is_all_head and len(source.head.strip(b"\r\n").splitlines()) == 1:
         return  # a header alone, which Arrow refuses
     with source.open() as stream:
         yield from pcsv.open_csv(
             stream,
-            read_options=pcsv.ReadOptions(block_size=block_size),
+            read_options=pcsv.ReadOptions(block_size=_BLOCK),
             parse_options=pcsv.ParseOptions(delimiter=_delimiter_of(source), newlines_in_values=True),
             convert_options=pcsv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.large_string()),

@@ -53,7 +53,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
             row = int(np.searchsorted(row_ends, nameless[0], side="right")) - 1
             raise source.error(f"has a label without a name; write the name right after {_PREFIX}", first_line + row)
         different = _strings(name_ends, names).dictionary_encode()
-        ids = reading.index.add(different.dictionary.to_pylist())[different.indices.to_numpy()]
+        ids = reading.index.add(reading.label_names(different.dictionary.to_pylist()))[different.indices.to_numpy()]
         Y = ones(row_ends, ids.astype(np.int32), len(reading.index))
         Y.sum_duplicates()
         Y.data[:] = 1

@@ -77,6 +77,8 @@ def _fast_table(block: Block, n_records: int, columns: Columns) -> Any:
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
         table.validate(full=True)
+    except MemoryError:
+        raise
     except pa.ArrowException:
         return None
     return table if len(table) == n_records else None
@@ -168,6 +170,8 @@ def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Read
         values = [str(value) if isinstance(value, int) else value for value in values]
     try:
         return pa.array(values)
+    except MemoryError:
+        raise
     except _REFUSALS:
         kind = _first_kind(values)
         row = next((i for i, value in enumerate(values) if value is not None and not _fits(value, kind)), 0)

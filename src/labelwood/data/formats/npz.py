@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -39,9 +41,13 @@ def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float3
     raise source.error(f"{what} holds values that are not finite 32-bit numbers; replace them")
 
 
-def archive(stream: IO[bytes]) -> Any:
+def archive(source: Source, stream: IO[bytes]) -> Any:
     """The archive's arrays, read when they are asked for. Objects, which could run code, are refused."""
-    file = np.load(stream, allow_pickle=False)
-    if not isinstance(file, np.lib.npyio.NpzFile):
-        raise ValueError("it is a single array")
-    return file
+    if stream.read(2) != b"PK":
+        raise ValueError("it is a single array and no archive")
+    with zipfile.ZipFile(stream) as packed:
+        unpacked = sum(member.file_size for member in packed.infolist())
+    if (excess := source.limits.excess(unpacked, stream.seek(0, io.SEEK_END))) is not None:
+        raise source.error(excess)
+    stream.seek(0)
+    return np.load(stream, allow_pickle=False)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.reading import Reading
+from labelwood.data.reading import Columns, Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
 from labelwood.data.source import Source
 
 NAME = "parquet"
 _MAGIC = b"PAR1"
-_ROWS = 1 << 16
+_ROWS = 1 << 12
+_DECODED = 64 << 20  # bytes of repeated strings at a time
+_FEW = 64  # bytes a value; strings that take fewer are repeated ones
 
 
 def detect(source: Source) -> bool:
@@ -29,20 +33,71 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     source = reading.source
     row = 0
     try:
-        with source.seekable() as stream, pq.ParquetFile(stream) as file:
-            wanted = check_columns(source, file.schema_arrow.names, reading.columns)
-            for batch in file.iter_batches(_ROWS, columns=wanted):
-                table = pa.Table.from_batches([batch])
-                table.validate(full=True)
-                yield to_dataset(table, reading)
-                row += len(table)
-            if row == 0:
-                yield to_dataset(file.schema_arrow.empty_table().select(wanted), reading)
+        for table in _tables(source, reading.columns):
+            yield to_dataset(table, reading)
+            row += len(table)
     except RowError as e:
         raise source.error(f"row {row + e.row + 1}: {e.message}") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         reason = str(e).split("\n", maxsplit=1)[0][:200]
         raise source.error(f"is not a sound Parquet file ({reason}); write or fetch it again") from None
+
+
+def _tables(source: Source, columns: Columns) -> Iterator[Any]:
+    """The wanted columns, piece by piece; a table without rows where the file has none."""
+    with source.seekable() as stream:
+        size = stream.seek(0, io.SEEK_END)
+        metadata = pq.read_metadata(stream)
+        wanted = check_columns(source, metadata.schema.to_arrow_schema().names, columns)
+        decoded = _check_size(source, 8 * sum(chunk.num_values for chunk in _chunks(metadata, wanted)), size)
+        with pq.ParquetFile(stream, metadata=metadata, read_dictionary=_repeated(metadata, wanted)) as file:
+            for batch in file.iter_batches(_ROWS, columns=wanted):
+                table = pa.Table.from_batches([batch])
+                n_bytes = sum(_decoded_size(column) for column in batch.columns)
+                decoded = _check_size(source, decoded + n_bytes, size)
+                step = max(1, len(table) * _DECODED // max(n_bytes, _DECODED))
+                for start in range(0, len(table), step):
+                    part = table.slice(start, step)
+                    part.validate(full=True)
+                    yield part
+            if metadata.num_rows == 0:
+                yield file.schema_arrow.empty_table().select(wanted)
+
+
+def _chunks(metadata: Any, wanted: list[str]) -> Iterator[Any]:
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(number)
+            if chunk.path_in_schema.split(".")[0] in wanted:
+                yield chunk
+
+
+def _check_size(source: Source, n_bytes: int, size: int) -> int:
+    if (excess := source.limits.excess(n_bytes, size)) is not None:
+        raise source.error(excess)
+    return n_bytes
+
+
+def _repeated(metadata: Any, wanted: list[str]) -> list[str]:
+    """Columns of strings that the file holds once and repeats: they stay so until it is known how large they become."""
+    few = {
+        chunk.path_in_schema
+        for chunk in _chunks(metadata, wanted)
+        if chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size < _FEW * chunk.num_values
+    }
+    return sorted(few)
+
+
+def _decoded_size(values: Any) -> int:
+    """Bytes of strings that repeated ones would be."""
+    if pa.types.is_struct(values.type):
+        return sum(_decoded_size(field) for field in values.flatten())
+    if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        return _decoded_size(pc.list_flatten(values))
+    if not pa.types.is_dictionary(values.type):
+        return 0
+    lengths = pc.binary_length(values.dictionary).take(values.indices)
+    return pc.sum(lengths).as_py() or 0
 
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ from typing import Any
 from scipy import sparse
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.npz import floats, sound
-from labelwood.data.formats.sparse_lines import numbered_labels, wide
+from labelwood.data.formats.npz import archive, floats, sound
+from labelwood.data.formats.sparse_lines import check_width, numbered_labels, wide
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "pecos"
+_ENDS = ("data", "indices", "indptr")
+_PARTS = {"csr": _ENDS, "csc": _ENDS, "coo": ("data", "row", "col")}
 
 
 def detect(source: Source) -> bool:
@@ -32,7 +35,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     if beside is None:
         yield Dataset(sparse=X)
         return
-    Y = load_matrix(beside)
+    Y = load_matrix(beside, "labels")
     if Y.shape[0] != X.shape[0]:
         raise beside.error(f"has {Y.shape[0]} rows where {source} has {X.shape[0]}; they must belong together")
     numbered_labels(reading, Y.shape[1], beside)
@@ -56,19 +59,38 @@ def write(data: Dataset, path: Path) -> None:
             sparse.save_npz(out, sparse.csr_matrix(matrix), compressed=False)
 
 
-def load_matrix(source: Source) -> Any:
-    """A scipy matrix from an npz file, with every index checked; values become float32."""
+def load_matrix(source: Source, columns: str = "features") -> Any:
+    """A scipy matrix from an npz file, with every index checked before it is used; values become float32.
+
+    Its columns are "features" or "labels".
+    """
     with sound(source, "sparse matrix", "scipy.sparse.save_npz"), source.seekable() as stream:
-        matrix = sparse.load_npz(stream)
-        if matrix.format not in ("csr", "csc", "coo") or matrix.ndim != 2:
-            raise source.error(f"is a matrix of the format {matrix.format}; save it as csr with scipy.sparse.save_npz")
-        if matrix.format != "coo":  # scipy checks those itself; a wrong index in the others would crash it below
-            matrix.check_format(full_check=True)
-        matrix.data = floats(source, "the matrix", matrix.data)
-        rows = matrix.tocsr()
+        with archive(source, stream) as file:
+            kind, shape = str(file["format"].astype(str)), tuple(file["shape"].tolist())
+            parts = {name: file[name] for name in _PARTS.get(kind, ())}
+        if kind not in _PARTS:
+            raise source.error(f"is a matrix of the format {kind}; save it as csr with scipy.sparse.save_npz")
+        if len(shape) != 2 or min(shape) < 0 or any(part.ndim != 1 for part in parts.values()):
+            raise ValueError("its arrays have other dimensions than a matrix has")
+        if kind != "csr" and shape[0] > 64 * stream.seek(0, io.SEEK_END):
+            raise ValueError(f"it claims {shape[0]} rows")
+        check_width(source, columns, shape[1])
+        data = floats(source, "the matrix", parts.pop("data"))
+        if not all(part.dtype.kind in "iu" for part in parts.values()):
+            raise ValueError("its indices are no whole numbers")
+        rows = _of_parts(kind, shape, data, parts)
         rows.sum_duplicates()
         floats(source, "the matrix", rows.data)
         return sparse.csr_array(rows)
+
+
+def _of_parts(kind: str, shape: tuple[int, int], data: Any, parts: dict[str, Any]) -> Any:
+    if kind == "coo":  # scipy checks these itself
+        return sparse.coo_array((data, (parts["row"], parts["col"])), shape=shape).tocsr()
+    make = sparse.csr_array if kind == "csr" else sparse.csc_array
+    matrix = make((data, parts["indices"], parts["indptr"]), shape=shape)
+    matrix.check_format(full_check=True)  # a wrong index would crash what comes next
+    return matrix.tocsr()
 
 
 def _labels_of(source: Source) -> Source | None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
 from labelwood.data.dataset import Dataset, compressed_rows, ones
-from labelwood.data.reading import MAX_LABELS, Reading
+from labelwood.data.label_ids import LabelError
+from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import NativeLineError
 from labelwood.inputs import from_scipy, thread_count
@@ -64,8 +66,8 @@ def numbered_labels(
     Returns the number.
     """
     teller = teller or reading.source
-    if n_labels > MAX_LABELS:
-        raise teller.error(f"has {n_labels} labels; at most {MAX_LABELS} are possible", line)
+    reading.has_numbers = not at_least
+    check_width(teller, "labels", n_labels, line)
     if reading.catalogue is None:
         if n_labels > len(reading.index):
             reading.index = LabelIndex.numbered(n_labels)
@@ -77,13 +79,31 @@ def numbered_labels(
     return len(reading.index)
 
 
+def check_width(source: Source, what: str, n: int, line: int | None = None) -> None:
+    """Refuses more labels or features than a file can use: each costs memory wherever a model learns from them."""
+    if (wrong := source.limits.too_many(what, n, source.stored_size)) is not None:
+        raise source.error(wrong, line)
+
+
+def lines_of(reading: Reading, numbers: NDArray[Any]) -> NDArray[np.int32]:
+    """Labels that a format without a count has as numbers, as numbers of the catalogue's lines."""
+    if reading.label_ids is None:
+        return numbers.astype(np.int32, copy=False)
+    try:
+        return reading.label_ids.lines(numbers.astype(np.int64)).astype(np.int32)
+    except LabelError as e:
+        raise reading.source.error(e.message) from None
+
+
 def sparse_pieces(
     reading: Reading, header: Header | None, *, with_labels: bool, svmlight: bool = False
 ) -> Iterator[Dataset]:
     """Blocks of lines as datasets: sparse features and, `with_labels`, Y. The header is passed over and obeyed."""
     source = reading.source
     n_features = -1 if header is None else header.numbers[1]
-    n_labels = len(reading.index) if header is not None or reading.catalogue is not None else MAX_LABELS
+    n_labels = len(reading.index) if header is not None or _are_lines(reading) else -1
+    if header is not None:
+        check_width(source, "features", n_features, line=1)
     n_rows = 0
     for block in source.blocks():
         data, first_line = _without_header(block) if header is not None and block.first_line == 1 else block
@@ -95,8 +115,12 @@ def sparse_pieces(
             raise source.error(e.message, first_line + e.line) from None
         X = _csr(features, n_features if header is not None else feature_cols)
         if header is None:
-            numbered_labels(reading, label_cols, at_least=True)
-        Y = ones(labels[0], labels[1], len(reading.index))
+            check_width(source, "features", feature_cols)
+            ids = lines_of(reading, labels[1])
+            numbered_labels(reading, label_cols if reading.label_ids is None else 0, at_least=True)
+        else:
+            ids = labels[1]
+        Y = ones(labels[0], ids, len(reading.index))
         if header is not None:
             X, Y = _without_blank_end(X, Y, header.n_rows - n_rows)
         n_rows += X.shape[0]
@@ -107,6 +131,11 @@ def sparse_pieces(
             f"the header says {header.n_rows} rows but {n_rows} follow; the file is cut off or the header is wrong",
             1,
         )
+
+
+def _are_lines(reading: Reading) -> bool:
+    """Whether a label's number can only be the catalogue's line, so that the line at fault can be named."""
+    return reading.label_ids is not None and not reading.label_ids.has_other_numbers
 
 
 def _without_header(block: Block) -> Block:

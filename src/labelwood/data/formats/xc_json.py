@@ -28,11 +28,11 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """A row's text is its title and content; labels are line numbers of ``lbl.json``."""
-    labels = reading.source.sibling("lbl.json")
+    """A row's text is its title and content; labels are line numbers of ``lbl.json``, whatever ids it has."""
+    reading.label_numbers = reading.label_numbers or "lines"
+    labels = None if reading.catalogue_given else reading.source.sibling("lbl.json")
     if labels is not None:
-        catalogue = read_catalogue(labels)
-        reading.index, reading.label_texts, reading.catalogue = catalogue.labels, catalogue.texts, labels
+        reading.describe_labels(read_catalogue(labels))
     elif reading.catalogue is None:
         raise reading.source.error("the labels' file lbl.json is not beside it; put it there, or name a label file")
     text = reading.columns.text if reading.columns.text != Columns().text else _COLUMNS.text

@@ -1,0 +1,154 @@
+"""What a label of a row means where a catalogue describes the labels: a name, an id, or the number of a line."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from labelwood.errors import LabelwoodError
+
+LabelNumbers: TypeAlias = Literal["ids", "lines"]
+_WHOLE = r"^(0|[1-9][0-9]{0,17})$"
+
+
+class LabelError(LabelwoodError):
+    """A label that cannot be used; readers turn it into an `InputError` with its place."""
+
+    def __init__(self, message: str, entry: int = 0) -> None:
+        self.message = message
+        self.entry = entry  # which of those that were asked for
+        super().__init__(message)
+
+
+class LabelIds:
+    """The labels that a catalogue describes, by their ids and by the numbers of their lines from zero.
+
+    Where at least half of its ids are whole numbers, whole numbers among labels are ids; elsewhere they are lines, and
+    a file of which all are ids by chance is in `doubt`. None of this is asked where the caller knows their `meaning`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> labels = LabelIds(pa.array(["animal", "plant"]), pa.array(["7", "1"]), "labels.jsonl")
+        >>> labels.lines(np.array([1, 7]))
+        array([1, 0])
+        >>> labels.lines(np.array([0]))
+        Traceback (most recent call last):
+        ...
+        labelwood.data.label_ids.LabelError: label 0 is no id in labels.jsonl, whose ids are whole numbers; ...
+    """
+
+    def __init__(self, names: Any, ids: Any, where: str, meaning: LabelNumbers | None = None) -> None:
+        self._names, self._ids, self._where, self._meaning = names, ids, where, meaning
+        self._id_too: int | None = None  # a number that was taken for a line and is an id as well
+        self._told_lines = False  # whether a number was met that can be a line only
+
+    def lines(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lines of the labels with these numbers, from zero."""
+        own, of_own = self._numbered
+        if self._meaning == "lines" or not len(own):
+            return self._in_range(numbers)
+        place = np.minimum(np.searchsorted(own, numbers), len(own) - 1)
+        known = own[place] == numbers
+        by_id = np.where(known, of_own[place], -1)
+        if self._meaning == "ids" or 2 * len(own) >= len(self._names):
+            if not known.all():
+                raise self._unknown(numbers, int(known.argmin()))
+            return by_id
+        self._told_lines |= not known.all()
+        also = known & (by_id != numbers)
+        if self._id_too is None and also.any():
+            self._id_too = int(numbers[also.argmax()])
+        return self._in_range(numbers)
+
+    @property
+    def doubt(self) -> str | None:
+        """What is wrong where nothing among all numbers told whether they are ids or lines."""
+        if self._id_too is None or self._told_lines:
+            return None
+        own, of_own = self._numbered
+        named = self._name(int(of_own[np.searchsorted(own, self._id_too)]))
+        return (
+            f"label {self._id_too} may be the id of {named[:40]!r} or the number of a line, "
+            f"{self._name(self._id_too)[:40]!r}, in {self._where}, and no label tells which; "
+            "say --label-numbers ids or lines, or write names"
+        )
+
+    def names(self, given: list[str]) -> list[str]:
+        """The names of labels that are given by name or by id."""
+        if self._ids is None or (self._has_whole_ids and not any(name.isdecimal() for name in given)):
+            return given
+        wanted = []
+        for entry, name in enumerate(given):
+            line = self._line_of_id.get(name)
+            if line is None:
+                wanted.append(name)
+                continue
+            wanted.append(self._name(line))
+            if wanted[-1] != name and name in self._name_set:
+                raise LabelError(
+                    f"the label {name[:40]!r} is the id of {wanted[-1][:40]!r} in {self._where} and also the name of "
+                    "another label there; mend that file",
+                    entry,
+                )
+        return wanted
+
+    def ids_of(self, names: Any) -> Any:
+        """The ids of labels of which the catalogue has the first: the others have their names as ids."""
+        return None if self._ids is None else pa.concat_arrays([self._ids, names[len(self._ids) :]])
+
+    @cached_property
+    def has_other_numbers(self) -> bool:
+        """Whether a label has a whole number as its id that is not its line's."""
+        return bool((self._numbered[0] != self._numbered[1]).any())
+
+    @cached_property
+    def _numbered(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ids that are whole numbers, ascending, and the lines they stand in."""
+        ids = self._names if self._ids is None else self._ids
+        whole = pc.match_substring_regex(ids, _WHOLE)
+        lines = np.flatnonzero(np.asarray(whole))
+        numbers = np.asarray(ids.filter(whole).cast("int64"), np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], lines[order]
+
+    @cached_property
+    def _has_whole_ids(self) -> bool:
+        return len(self._numbered[0]) == len(self._names)
+
+    @cached_property
+    def _line_of_id(self) -> dict[str, int]:
+        return {label_id: line for line, label_id in enumerate(self._ids.to_pylist())}
+
+    @cached_property
+    def _name_set(self) -> set[str]:
+        return set(self._names.to_pylist())
+
+    def _name(self, line: int) -> str:
+        return str(self._names[line].as_py())
+
+    def _unknown(self, numbers: NDArray[np.int64], entry: int) -> LabelError:
+        number = int(numbers[entry])
+        if not self.has_other_numbers:
+            return self._beyond(number, entry)
+        if not 0 <= number < len(self._names):
+            fix = "and no line there has this number; mend it"
+        else:
+            fix = f"as the number of a line it is {self._name(number)[:40]!r}; mend it, or say --label-numbers lines"
+        return LabelError(f"label {number} is no id in {self._where}, whose ids are whole numbers; {fix}", entry)
+
+    def _in_range(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        if (wrong := (numbers < 0) | (numbers >= len(self._names))).any():
+            entry = int(wrong.argmax())
+            raise self._beyond(int(numbers[entry]), entry)
+        return numbers
+
+    def _beyond(self, number: int, entry: int) -> LabelError:
+        n = len(self._names)
+        return LabelError(
+            f"label {number} is out of range: {self._where} describes {n} labels, so ids run from 0 to {n - 1}", entry
+        )

@@ -1,0 +1,187 @@
+"""Whole numbers among labels: ids of the catalogue where it has whole numbers as ids, else the numbers of its lines."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.data.samples import names_of
+
+from labelwood.data import read, read_batches, source
+from labelwood.errors import InputError, ParameterError
+
+IDS = ["3", "1", "10", "0", "7"]  # whole numbers, and none in its own line
+TEXTS = ["karaoke", "prison", "opera", "jazz", "choir"]
+OF_ID = dict(zip(map(int, IDS), TEXTS, strict=True))
+
+
+def catalogue(folder, **rows):
+    names = list(rows)
+    lines = [dict(zip(names, values, strict=True)) for values in zip(*rows.values(), strict=True)]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def write_rows(folder, name, labels):
+    """One row a list of labels, in the format that the name asks for."""
+    path = folder / name
+    if name.endswith(".jsonl"):
+        path.write_text("".join(json.dumps({"text": "a", "labels": row}) + "\n" for row in labels))
+    elif name.endswith(".parquet"):
+        pq.write_table(pa.table({"text": ["a"] * len(labels), "labels": labels}), path)
+    elif name.endswith(".svm"):
+        path.write_text("".join(",".join(map(str, row)) + " 1:1\n" for row in labels))
+    elif name.endswith(".fasttext"):
+        path.write_text("".join(" ".join(f"__label__{label}" for label in row) + " a\n" for row in labels))
+    else:
+        path.write_text("text,labels\n" + "".join("a," + ";".join(map(str, row)) + "\n" for row in labels))
+    return path
+
+
+def labels_of(data):
+    return [sorted(row) for row in names_of(data.Y, data.labels)]
+
+
+def texts_of(data):
+    return [sorted(OF_ID[int(name)] if name.isdigit() else name for name in row) for row in labels_of(data)]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet", "rows.svm", "rows.fasttext", "rows.csv"])
+@pytest.mark.parametrize("kind", [str, int])
+def test_numbers_are_the_ids_that_the_catalogue_has(name, kind, tmp_path):
+    catalogue(tmp_path, id=[kind(label) for label in IDS], text=TEXTS)
+    path = write_rows(tmp_path, name, [[3], [10, 7], [0]])
+    data = read(path)
+    assert texts_of(data) == [["karaoke"], ["choir", "opera"], ["jazz"]]
+    assert data.n_labels == 5
+
+
+def test_ids_are_read_as_ids_whatever_the_name_says(tmp_path):
+    catalogue(tmp_path, id=IDS, name=TEXTS)
+    for name in ("rows.jsonl", "rows.csv", "rows.fasttext", "rows.svm"):
+        data = read(write_rows(tmp_path, name, [[3], [10, 7]]))
+        assert labels_of(data) == [["karaoke"], ["choir", "opera"]]
+        assert data.n_labels == 5
+
+
+@pytest.mark.parametrize("label", [4, 99])
+def test_a_number_that_is_no_id_is_an_error_with_both_readings(label, tmp_path):
+    catalogue(tmp_path, id=IDS, name=TEXTS)
+    path = write_rows(tmp_path, "rows.jsonl", [[3], [label]])
+    with pytest.raises(InputError, match=rf"rows.jsonl, line 2: label {label} is no id in .*labels.jsonl") as caught:
+        read(path)
+    assert ("'choir'; mend it, or say --label-numbers lines" in str(caught.value)) == (label == 4)
+    if label == 4:
+        data = read(path, label_numbers="lines")
+        assert labels_of(data) == [["jazz"], ["choir"]]
+
+
+def test_numbers_are_lines_where_labels_have_names_although_one_is_called_by_a_number(tmp_path):
+    catalogue(tmp_path, id=["vim", "2", "emacs", "nano"])
+    path = write_rows(tmp_path, "rows.jsonl", [[0], [2, 3]])
+    data = read(path)
+    assert labels_of(data) == [["vim"], ["emacs", "nano"]]
+
+
+def test_numbers_that_could_all_be_both_are_an_error_unless_one_says_which(tmp_path, monkeypatch):
+    catalogue(tmp_path, id=["vim", "2", "emacs", "nano"])
+    path = write_rows(tmp_path, "rows.jsonl", [[2], [2]])
+    monkeypatch.setattr(source, "_BLOCK", 30)
+    for reading in (read, lambda path: list(read_batches(path))):
+        with pytest.raises(InputError, match=r"label 2 may be the id of '2' or the number of a line, 'emacs', in"):
+            reading(path)
+    for meaning, name in (("lines", "emacs"), ("ids", "2")):
+        data = read(path, label_numbers=meaning)
+        assert labels_of(data) == [[name], [name]]
+    with pytest.raises(ParameterError, match="--label-numbers"):
+        read(path, label_numbers="names")
+
+
+@pytest.mark.parametrize("labels", [[[0], [2], [3]], [[2], [2], [0]], [[2], [2], [2]], [[0], [9], [2]]])
+@pytest.mark.parametrize("ids", [["vim", "2", "emacs", "nano"], ["0", "2", "3", "9"], ["5", "6", "7", "8"]])
+def test_blocks_do_not_decide(labels, ids, tmp_path, monkeypatch):
+    catalogue(tmp_path, id=ids)
+    path = write_rows(tmp_path, "rows.jsonl", labels)
+    outcomes = []
+    for size in (1 << 20, 30):
+        monkeypatch.setattr(source, "_BLOCK", size)
+        for reading in (lambda: [read(path)], lambda: list(read_batches(path))):
+            try:
+                pieces = reading()
+                outcomes.append([row for data in pieces for row in labels_of(data)])
+            except InputError as e:
+                outcomes.append(str(e))
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_the_extreme_classification_formats_count_lines_by_definition(tmp_path):
+    catalogue(tmp_path, id=IDS, name=TEXTS)
+    (tmp_path / "train.txt").write_text("2 1 5\n3 0:1\n1,4 0:1\n")
+    data = read(tmp_path / "train.txt")
+    assert labels_of(data) == [["jazz"], ["choir", "prison"]]
+    (tmp_path / "labels.jsonl").rename(tmp_path / "lbl.json")
+    (tmp_path / "trn.json").write_text('{"title": "a", "target_ind": [3]}\n')
+    data = read(tmp_path / "trn.json")
+    assert labels_of(data) == [["jazz"]]
+
+
+def test_filters_mean_the_same_labels_as_the_rows(tmp_path):
+    catalogue(tmp_path, id=IDS, name=TEXTS)
+    (tmp_path / "filter_test.txt").write_text("0 10\n1 0\n")
+    data = read(write_rows(tmp_path, "test.jsonl", [[3], [10]]))
+    assert data.filters.tolist() == [[0, 2], [1, 3]]
+    (tmp_path / "filter_test.txt").write_text("0 4\n")
+    with pytest.raises(InputError, match=r"filter_test.txt: label 4 is no id"):
+        read(tmp_path / "test.jsonl")
+
+
+def test_an_id_that_is_another_labels_name_is_an_error(tmp_path):
+    catalogue(tmp_path, id=["a", "b"], name=["b", "c"])
+    with pytest.raises(InputError, match=r"the label 'b' is the id of 'c' .* also the name of another label"):
+        read(write_rows(tmp_path, "rows.jsonl", [["b"]]))
+
+
+def test_arrays_of_numbers_are_ids_too(tmp_path):
+    catalogue(tmp_path, id=[5, 6], text=["five", "six"])
+    np.savez(tmp_path / "a.npz", x_train=np.ones((2, 1)), y_train=np.array([6, 5]))
+    data = read(tmp_path / "a.npz")
+    assert labels_of(data) == [["six"], ["five"]]
+
+
+# What lies beside the data, and what is named as a list of labels.
+
+
+def test_training_data_is_no_list_of_labels(tmp_path):
+    rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
+    other = write_rows(tmp_path, "other.jsonl", [["x"]])
+    with pytest.raises(InputError, match="is the data itself"):
+        read(rows, label_file=rows)
+    with pytest.raises(InputError, match=r"other.jsonl, line 1: is a row of data and describes no label"):
+        read(rows, label_file=other)
+
+
+@pytest.mark.parametrize("content", [b"A text to read.\nIt has lines.\n", b"\x7fELF\0\0\0", b"\xff\xfe\n"])
+def test_a_file_that_has_none_of_the_labels_is_no_list_of_them(content, tmp_path):
+    rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
+    (tmp_path / "readme").write_bytes(content)
+    with pytest.raises(InputError, match="readme"):
+        read(rows, label_file=tmp_path / "readme")
+    with pytest.raises(InputError, match="readme"):
+        list(read_batches(rows, label_file=tmp_path / "readme"))
+
+
+def test_batches_leave_a_catalogue_of_other_data_alone_as_reading_does(tmp_path):
+    rows = write_rows(tmp_path, "rows.jsonl", [["x"], ["y"]])
+    catalogue(tmp_path, id=["book", "film"])
+    assert [list(data.labels) for data in (read(rows), *read_batches(rows))] == [["x", "y"]] * 2
+    assert read(rows).label_file is None
+
+
+def test_a_neighbour_is_used_unless_one_says_no(tmp_path):
+    rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
+    catalogue(tmp_path, id=["w", "x"], text=["one", "two"])
+    assert read(rows).label_file == str(tmp_path / "labels.jsonl")
+    plain = read(rows, label_file=False)
+    assert (list(plain.labels), plain.label_texts, plain.label_file) == (["x"], None, None)
