@@ -16,6 +16,7 @@
 #include "buffer.h"
 #include "centroid.h"
 #include "clustering.h"
+#include "compressed.h"
 #include "dense_product.h"
 #include "eagle_bindings.h"
 #include "error.h"
@@ -76,6 +77,11 @@ std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const A
   });
   if (out.size() == 0) return std::nullopt;
   return to_numpy(std::move(out));
+}
+
+template <class I>
+bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n_values, int64_t n_runs, int64_t n_places) {
+  return without_gil([&] { return places_ascend(view(indptr), view(indices), n_values, n_runs, n_places); });
 }
 
 void check_members(int64_t n_rows, const CsrView& members) {
@@ -730,13 +736,9 @@ NB_MODULE(_native, m) {
     for (float v : view(values)) finite = finite & std::isfinite(v);
     return finite;
   }, "Whether no value is NaN or infinite.");
-  m.def("columns_ascend", [](const Array<int64_t>& indptr, const Array<int32_t>& indices) {
-    const CsrView X = pattern_view(indptr, indices, std::numeric_limits<int64_t>::max());
-    bool ascend = true;
-    for (int64_t row = 0; row < X.n_rows(); ++row)
-      for (int64_t i = X.indptr[row] + 1; i < X.indptr[row + 1]; ++i) ascend = ascend & (X.indices[i - 1] < X.indices[i]);
-    return ascend;
-  }, "Whether the columns of every row ascend and none occurs twice.");
+  m.def("check_compressed", check_compressed<int32_t>,
+        "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places ascend in each run.");
+  m.def("check_compressed", check_compressed<int64_t>, "The same with wide integers.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");

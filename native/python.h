@@ -4,12 +4,14 @@
 #include <nanobind/ndarray.h>
 
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "answers.h"
 #include "buffer.h"
 #include "centroid.h"
+#include "compressed.h"
 #include "error.h"
 #include "sparse.h"
 
@@ -68,12 +70,13 @@ auto without_gil(Call call) {
 // Where the entries of a CSR matrix from Python are. Rows must lie inside the arrays; native code relies on it.
 inline CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, int64_t n_cols) {
   CsrView m{view(indptr), view(indices), {}, n_cols};
-  if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
-    throw Error("a sparse matrix has a row pointer that does not match its entries");
-  for (int64_t i = 0; i < m.n_rows(); ++i)
-    if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
-  for (int32_t column : m.indices)
-    if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
+  try {
+    check_pointers(m.indptr, std::ssize(m.indices), m.n_rows());
+    check_places(m.indices, n_cols);
+  } catch (const Error& e) {
+    throw Error(std::string("a sparse matrix has unsound arrays: ") + e.what());
+  }
+  if (n_cols < 0) throw Error("a sparse matrix has fewer than no columns");
   return m;
 }
 
