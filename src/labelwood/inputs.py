@@ -11,7 +11,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.arrays import plain_array, real_numbers, whole_number
-from labelwood.containers import Values, rows_of
+from labelwood.containers import Change, rows_of
 from labelwood.errors import LabelwoodError
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -58,6 +58,30 @@ def thread_count(n_threads: int | None) -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
+def checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    """The pairs (row, label) of `filters` as an array, n × 2; raises `LabelwoodError` if they are not such pairs.
+
+    Example:
+        >>> checked_pairs([(0, 4)], n_rows=1).tolist()
+        [[0, 4]]
+    """
+    array = plain_array(pairs, "filters")
+    if array.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise LabelwoodError(
+            f"filters have shape {array.shape} and dtype {array.dtype}: pass pairs (row, label) of whole numbers, n × 2"
+        )
+    if array.min() < 0 or array[:, 1].max() > np.iinfo(np.int32).max:
+        raise LabelwoodError("filters contain a negative or too large number: count rows and labels from zero")
+    if array[:, 0].max() >= n_rows:
+        raise LabelwoodError(
+            f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
+        )
+    checked: NDArray[np.int64] = array.astype(np.int64, copy=False)
+    return checked
+
+
 def check_k(k: Any) -> int:
     """A k that can be used, or an error.
 
@@ -78,11 +102,26 @@ def from_scipy(matrix: Any, name: str = "a sparse matrix") -> Sparse:
     return _sparse(matrix, name, _as_they_are)
 
 
-def _sparse(matrix: Any, name: str, values: Values) -> Sparse:
-    rows = rows_of(matrix, name, values)
+def _sparse(matrix: Any, name: str, change: Change) -> Sparse:
+    rows = rows_of(matrix, name, change)
     # Places are below the number of columns, so they fit into 32 bits.
     indptr, indices = rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False)
     return Sparse(indptr, indices, real_numbers(rows.values, name), rows.shape[1])
+
+
+def as_csr(matrix: Any, name: str) -> Any:
+    """A scipy matrix as a sound `csr_array` whose columns ascend; itself if it is such, whatever its values are.
+
+    Example:
+        >>> as_csr([[0.0, 2.0]], "Y").indices
+        array([1], dtype=int32)
+    """
+    if not sparse.issparse(matrix):
+        return from_dense(as_matrix(matrix, name)).to_scipy()
+    rows = rows_of(matrix, name, _as_they_are)
+    if matrix.format == "csr" and rows.values is matrix.data and rows.indices is matrix.indices:
+        return matrix
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _as_they_are(values: NDArray[Any]) -> NDArray[Any]:
@@ -125,7 +164,7 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
         result = from_scipy(X, name)
         _refuse_non_finite(result.values, name)
         return result
-    dense = _as_matrix(X, name)
+    dense = as_matrix(X, name)
     _refuse_non_finite(dense, name)
     return from_dense(dense) if sparse_only else dense
 
@@ -143,7 +182,7 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
         raise LabelwoodError(
             f"{name} is missing: fit requires y to be passed, but the target y is None; give a rows × labels matrix"
         )
-    result = _sparse(Y, name, _marks(name)) if sparse.issparse(Y) else _sparse_marks(_as_matrix(Y, name), name)
+    result = _sparse(Y, name, _marks(name)) if sparse.issparse(Y) else _sparse_marks(as_matrix(Y, name), name)
     if n_rows is not None and result.n_rows != n_rows:
         raise LabelwoodError(
             f"{name} has {result.n_rows} rows and X has {n_rows}: give each row of X its row of labels in {name}"
@@ -151,7 +190,7 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     return _without_zeros(result)
 
 
-def _marks(name: str) -> Values:
+def _marks(name: str) -> Change:
     """A one for each entry other than zero: what they add up to, or are as float32, does not matter for a label."""
 
     def marks(values: NDArray[Any]) -> NDArray[Any]:
@@ -174,7 +213,13 @@ def _without_zeros(marks: Sparse) -> Sparse:
     return Sparse(ends[marks.indptr], marks.indices[kept], np.ones(int(ends[-1]), np.float32), marks.n_cols)
 
 
-def _as_matrix(X: Any, name: str) -> Floats:
+def as_matrix(X: Any, name: str) -> Floats:
+    """A dense rows × columns array of float32, finite or not.
+
+    Example:
+        >>> as_matrix([[1, 2]], "X")
+        array([[1., 2.]], dtype=float32)
+    """
     array = plain_array(X, name)
     if array.dtype.kind in "OUS":
         array = real_numbers(array, name)
@@ -183,7 +228,8 @@ def _as_matrix(X: Any, name: str) -> Floats:
             f"{name} has {array.ndim} dimension(s) and needs two, rows × columns. "
             "Reshape your data: use reshape(1, -1) for a single row"
         )
-    return real_numbers(array, name)
+    dense: Floats = real_numbers(array, name)
+    return dense
 
 
 def _refuse_non_finite(values: NDArray[Any], name: str) -> None:
