@@ -3,15 +3,17 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 
 #include "buffer.h"
+#include "error.h"
 #include "topk.h"
 
 namespace labelwood {
 
 struct Answers {
   Answers(int64_t n_rows, int64_t width)
-      : k(width), ids(n_rows * width, -1), scores(n_rows * width, -std::numeric_limits<float>::infinity()) {}
+      : k(width), ids(size_of(n_rows, width), -1), scores(size_of(n_rows, width), -std::numeric_limits<float>::infinity()) {}
 
   // Writes a row's answers and empties the selector for the next row.
   void put(int64_t row, TopK<float>& best) {
@@ -26,6 +28,14 @@ struct Answers {
   int64_t k;
   Buffer<int32_t> ids;
   Buffer<float> scores;
+
+ private:
+  static size_t size_of(int64_t n_rows, int64_t width) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (n_rows < 0 || width < 1 || width > kMost || n_rows > std::numeric_limits<int64_t>::max() / width)
+      throw Error("there can be from 1 to " + std::to_string(kMost) + " answers a row");
+    return static_cast<size_t>(n_rows * width);
+  }
 };
 
 // Answers of several models, of any width, best first.

@@ -16,6 +16,7 @@
 #include "buffer.h"
 #include "centroid.h"
 #include "clustering.h"
+#include "compressed.h"
 #include "dense_product.h"
 #include "eagle_bindings.h"
 #include "error.h"
@@ -58,7 +59,8 @@ nb::tuple to_scipy(Csr&& m) {
 
 // Values of rows brought to unit length; none if all are that long already but for the tolerance.
 std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const Array<float>& values, double tolerance) {
-  const CsrView X{view(indptr), {}, view(values), 0};
+  CsrView X{view(indptr), {}, view(values), 0};
+  check_pointers(X.indptr, std::ssize(X.values), X.n_rows());
   Buffer<float> out = without_gil([&] {
     Buffer<double> squares(X.n_rows());
     bool all = true;
@@ -78,20 +80,25 @@ std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const A
   return to_numpy(std::move(out));
 }
 
+template <class I>
+bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n_values, int64_t n_runs, int64_t n_places) {
+  return without_gil([&] { return places_ascend(view(indptr), view(indices), n_values, n_runs, n_places); });
+}
+
 void check_members(int64_t n_rows, const CsrView& members) {
   if (members.n_cols != n_rows) throw Error("the labels' members do not match the rows");
 }
 
 nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                            const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
-                           int64_t max_features, int n_threads) {
+                           int64_t max_features, Threads n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   return to_numpy(without_gil([&] { return centroids(X, members, max_features, n_threads); }));
 }
 
 NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
-                                 int64_t n_rows, int n_threads) {
+                                 int64_t n_rows, Threads n_threads) {
   const DenseView X = dense_view(rows);
   const CsrView members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows, members);
@@ -101,7 +108,7 @@ NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>
 nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<int64_t>& weight_indptr, const Array<int32_t>& weight_indices,
                                const Array<float>& weight_values, int64_t n_labels, int64_t k, const Array<uint8_t>& allowed,
-                               float min_score, int n_threads) {
+                               float min_score, Threads n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
   if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
@@ -112,12 +119,12 @@ nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t
 // An index and the prototypes it looks at.
 class IndexOfPrototypes {
  public:
-  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, const Matrix<float>& directions, int n_threads)
+  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, const Matrix<float>& directions, Threads n_threads)
       : prototypes_(prototypes),
         index_(made(dense_view(prototypes_), {{clusters.data(), clusters.size()}, dense_view(directions)}, n_threads)) {}
 
   nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes,
-                 const Array<int64_t>& needed, int n_threads) const {
+                 const Array<int64_t>& needed, Threads n_threads) const {
     const DenseView X = dense_view(queries), W = dense_view(prototypes_);
     if (X.n_cols != W.n_cols || k < 1) throw Error("the queries have other numbers than the prototypes");
     if (std::ssize(view(needed)) != X.n_rows) throw Error("what is needed is of another number of queries");
@@ -142,21 +149,21 @@ class IndexOfPrototypes {
 };
 
 nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, const Array<uint8_t>& allowed,
-                              float min_score, int n_threads) {
+                              float min_score, Threads n_threads) {
   const DenseView X = dense_view(rows), W = dense_view(weights);
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
   const auto labels = allowed_view(allowed, W.n_rows);
   return to_numpy(without_gil([&] { return rank_by_centroids(X, W, {k, min_score, labels}, n_threads); }));
 }
 
-NewMatrix<float> dense_product_of(const Matrix<float>& rows, const Matrix<float>& matrix, int n_threads) {
+NewMatrix<float> dense_product_of(const Matrix<float>& rows, const Matrix<float>& matrix, Threads n_threads) {
   const DenseView X = dense_view(rows), M = dense_view(matrix);
   if (X.n_cols != M.n_rows) throw Error("the rows have other features than the matrix");
   return to_numpy(without_gil([&] { return dense_product(X, M, n_threads); }), X.n_rows, M.n_cols);
 }
 
 nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                           int arity, int max_leaf, uint64_t seed, int n_threads) {
+                           int arity, int max_leaf, uint64_t seed, Threads n_threads) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
@@ -165,7 +172,7 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
 
 nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<double>& frequency, const Array<double>& covering, double lam, double smoothing, bool midpoint,
-                               int arity, int max_leaf, uint64_t seed, int n_threads) {
+                               int arity, int max_leaf, uint64_t seed, Threads n_threads) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   const LabelWeights weights{view(frequency), view(covering)};
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
@@ -178,7 +185,7 @@ nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t
 }
 
 nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                         int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, int n_threads) {
+                         int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, Threads n_threads) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || min_size < 1 || vectors.n_rows() < 1)
     throw Error("a tree needs labels, arity 2 or more, max_leaf 1 or more and min_size 1 or more");
@@ -206,11 +213,11 @@ class TreeModel {
  public:
   TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels, bool mean_of_copies)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
-    model_.tree = {part<int32_t>(tree, 0), part<int64_t>(tree, 1), part<int32_t>(tree, 2)};
+    model_.tree = tree_.value();
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
-    if (mean_of_copies && model_.with_copies) model_.means.emplace(model_.tree, n_labels);
+    if (mean_of_copies && model_.with_copies) model_.means.emplace(tree_.checked(n_labels), n_labels);
     model_.blocks = {.n_features = n_features,
-                     .stored = static_cast<simd::Stored>(stored),
+                     .stored = one_of<simd::Stored>(stored, 3),
                      .sibling_ptr = part<int64_t>(blocks, 0),
                      .segment_ptr = part<int32_t>(blocks, 1),
                      .top_bits = part<uint64_t>(blocks, 2),
@@ -228,7 +235,10 @@ class TreeModel {
   }
 
   // Raises unless every index in the arrays stays within them; search relies on it.
-  void check() const { check_blocks(model_.tree, model_.blocks); }
+  void check() const {
+    check_tree(model_.tree, n_labels_);
+    check_blocks(model_.tree, model_.blocks);
+  }
 
   // The weights of a node: numbers of features, siblings and values.
   nb::tuple block(int32_t node) const {
@@ -248,10 +258,10 @@ class TreeModel {
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                  int64_t k, int64_t beam, int transform, float path_weight, bool best_first, float min_score, bool unit_rows,
-                 const Array<uint8_t>& allowed, float slack, int n_threads) const {
+                 const Array<uint8_t>& allowed, float slack, Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
     const auto labels = allowed_view(allowed, n_labels_);
-    const SearchOptions options{k, beam, static_cast<Transform>(transform), path_weight, best_first, min_score, unit_rows, labels, slack};
+    const SearchOptions options{k, beam, one_of<Transform>(transform, 2), path_weight, best_first, min_score, unit_rows, labels, slack};
     SearchCounts c;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, c); }));
     return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
@@ -286,7 +296,7 @@ class TreeModel {
   }
 
   nb::tuple reached(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                    int64_t beam, int transform, float path_weight, bool unit_rows, int32_t first, int n_threads) const {
+                    int64_t beam, int transform, float path_weight, bool unit_rows, int32_t first, Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, 1);
     const SearchOptions options = exact(1, beam, transform, path_weight, unit_rows, false);
     Reached found = without_gil([&] { return labelwood::reached(model_, X, options, first, n_threads); });
@@ -294,7 +304,7 @@ class TreeModel {
   }
 
   NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                         int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, int n_threads) const {
+                         int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
     const SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, true);
     return to_numpy(without_gil([&] { return labelwood::slacks(model_, X, options, n_threads); }));
@@ -315,7 +325,7 @@ class TreeModel {
   }
 
   static SearchOptions exact(int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) {
-    return {.k = k, .beam = beam, .transform = static_cast<Transform>(transform), .path_weight = path_weight,
+    return {.k = k, .beam = beam, .transform = one_of<Transform>(transform, 2), .path_weight = path_weight,
             .best_first = best_first, .unit_rows = unit_rows, .allowed = {}};
   }
 
@@ -326,10 +336,11 @@ class TreeModel {
 
   template <class T>
   static std::span<const T> part(const nb::tuple& arrays, size_t i) {
-    return view(nb::cast<Array<T>>(arrays[i]));
+    return view(array_in<Array<T>>(arrays, i));
   }
 
-  nb::tuple tree_, blocks_;
+  TreeArgument tree_;
+  nb::tuple blocks_;
   int64_t n_labels_;
   SearchTree model_;
 };
@@ -339,13 +350,11 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
                      const nb::tuple& tree, int loss, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
                      float threshold, int64_t max_weights, int stored, uint64_t seed, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
                      const Array<int32_t>& nodes, bool rows_with_labels, const Array<int64_t>& matched_indptr,
-                     const Array<int32_t>& matched_indices, int n_threads, Progress& progress) {
+                     const Array<int32_t>& matched_indices, Threads n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
-  const auto child_ptr = nb::cast<Array<int32_t>>(tree[0]);
-  const auto label_ptr = nb::cast<Array<int64_t>>(tree[1]);
-  const auto labels = nb::cast<Array<int32_t>>(tree[2]);
-  const TreeView shape{view(child_ptr), view(label_ptr), view(labels)};
+  const TreeArgument arrays(tree);
+  const TreeView shape = arrays.checked(members.n_rows());
   if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
   for (int32_t node : view(nodes))
     if (node < 0 || node >= shape.n_nodes()) throw Error("the tree has no such node");
@@ -353,8 +362,8 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
   CsrView matched;
   if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
   if (matched_indptr.size() != 0 && matched.n_rows() != static_cast<int64_t>(nodes.size())) throw Error("there are not rows for each trained node");
-  const TrainingOptions options{static_cast<Loss>(loss), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights,
-                                static_cast<simd::Stored>(stored), seed, view(feature_numbers), view(row_weights), view(nodes), rows_with_labels, matched};
+  const TrainingOptions options{one_of<Loss>(loss, 2), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights,
+                                one_of<simd::Stored>(stored, 3), seed, view(feature_numbers), view(row_weights), view(nodes), rows_with_labels, matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
   return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
                         to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
@@ -366,12 +375,14 @@ nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices
 // The leaves of each label: counted, most rows first, up to `copies` of them; or where leaves have limits, fitted.
 nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, const Array<int64_t>& reached_indptr,
                        const Array<int32_t>& reached_indices, int64_t n_leaves, const Array<int64_t>& own_indptr,
-                       const Array<int32_t>& own_indices, int64_t copies, const Array<int64_t>& room, int n_threads) {
+                       const Array<int32_t>& own_indices, int64_t copies, const Array<int64_t>& room, Threads n_threads) {
   const CsrView reached = pattern_view(reached_indptr, reached_indices, n_leaves), own = pattern_view(own_indptr, own_indices, n_leaves);
   const CsrView members = pattern_view(member_indptr, member_indices, reached.n_rows());
   if (own.n_rows() != members.n_rows()) throw Error("there are not leaves for each label");
   const auto limits = view(room);
   if (!limits.empty() && std::ssize(limits) != n_leaves) throw Error("there is not a limit for each leaf");
+  for (int64_t limit : limits)
+    if (limit < 0 || limit > std::numeric_limits<int32_t>::max()) throw Error("a leaf's limit is out of range");
   if (!limits.empty() && std::accumulate(limits.begin(), limits.end(), int64_t{0}) < own.n_rows())
     throw Error("the leaves have no room for all labels");
   Places found = without_gil([&] {
@@ -381,13 +392,14 @@ nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>
   return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)), to_numpy(std::move(found.counts)));
 }
 
-nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, int n_threads) {
+nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, Threads n_threads) {
   std::vector<Matrix<int32_t>> ids;
   std::vector<Matrix<float>> scores;
   std::vector<AnswersView> models;
   for (const nb::handle& one : answers) {
-    const auto& i = ids.emplace_back(nb::cast<Matrix<int32_t>>(one[0]));
-    const auto& s = scores.emplace_back(nb::cast<Matrix<float>>(one[1]));
+    const auto answer = nb::cast<nb::tuple>(one);
+    const auto& i = ids.emplace_back(array_in<Matrix<int32_t>>(answer, 0));
+    const auto& s = scores.emplace_back(array_in<Matrix<float>>(answer, 1));
     if (i.shape(0) != ids[0].shape(0) || i.shape(0) != s.shape(0) || i.shape(1) != s.shape(1)) throw Error("answers of different shapes");
     models.push_back({{i.data(), i.size()}, {s.data(), s.size()}, static_cast<int64_t>(i.shape(1))});
   }
@@ -396,7 +408,7 @@ nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, int n_t
   return to_numpy(without_gil([&] { return mean_of(models, n_rows, k, tier, n_threads); }));
 }
 
-nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, int n_threads) {
+nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, Threads n_threads) {
   const std::string_view bytes(text.c_str(), text.size());
   SparseRows rows = without_gil([&] { return parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads); });
   const int64_t label_columns = rows.labels.n_cols, feature_columns = rows.features.n_cols;
@@ -411,7 +423,7 @@ nb::tuple part_marked_lines_of(nb::bytes text, nb::bytes prefix) {
 }
 
 nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices,
-                            const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int n_threads) {
+                            const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, Threads n_threads) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const CsrView labels = pattern_view(label_indptr, label_indices, kAny), features = csr_view(indptr, indices, values, kAny);
   if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows()) throw Error("labels and features have different numbers of rows");
@@ -456,14 +468,14 @@ nb::dict to_python(Ranking&& r) {
 
 nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& indptr, const Array<int32_t>& indices,
                              const Array<float>& values, int64_t n_cols, const Array<int32_t>& ks,
-                             const Array<double>& gains, bool count_labels, int n_threads) {
+                             const Array<double>& gains, bool count_labels, Threads n_threads) {
   const Predictions top{{ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
   const CsrView truth = csr_view(indptr, indices, values, n_cols);
   return to_python(without_gil([&] { return rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads); }));
 }
 
 nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
-                          int64_t n_cols, int64_t k, int n_threads) {
+                          int64_t n_cols, int64_t k, Threads n_threads) {
   if (k < 1) throw Error("k must be at least 1");
   const CsrView scores = csr_view(indptr, indices, values, n_cols);
   return to_numpy(without_gil([&] { return best_entries(scores, k, n_threads); }));
@@ -502,7 +514,7 @@ class TextsArgument {
     if (nb::isinstance<nb::list>(texts))
       read_list(texts);
     else
-      read_arrays(nb::cast<Array<int64_t>>(texts[0]), nb::cast<Array<uint8_t>>(texts[1]));
+      read_arrays(nb::cast<nb::tuple>(texts));
   }
   Texts value() const { return texts_; }
 
@@ -563,9 +575,10 @@ class TextsArgument {
     return true;
   }
 
-  void read_arrays(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
-    const auto all = view(bytes);
-    const auto at = view(offsets);
+  void read_arrays(const nb::tuple& arrays) {
+    kept_.push_back(arrays);
+    const auto at = view(array_in<Array<int64_t>>(arrays, 0));
+    const auto all = view(array_in<Array<uint8_t>>(arrays, 1));
     for (size_t i = 0; i + 1 < at.size(); ++i) {
       if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > static_cast<int64_t>(all.size()))
         throw Error("texts have offsets that do not match their bytes");
@@ -583,7 +596,7 @@ struct VocabularyArgument {
   Array<int64_t> offsets;
 
   explicit VocabularyArgument(const nb::tuple& t)
-      : bytes(nb::cast<Array<uint8_t>>(t[0])), offsets(nb::cast<Array<int64_t>>(t[1])) {}
+      : bytes(array_in<Array<uint8_t>>(t, 0)), offsets(array_in<Array<int64_t>>(t, 1)) {}
   Vocabulary value() const { return {view(bytes), view(offsets)}; }
 };
 
@@ -594,12 +607,13 @@ struct AnalysisArgument {
   Analysis value;
 
   explicit AnalysisArgument(const nb::tuple& t) {
-    if (!t[5].is_none()) {
-      stop_words.emplace(nb::cast<nb::tuple>(t[5]));
+    if (const auto words = part_in<nb::object>(t, 5); !words.is_none()) {
+      stop_words.emplace(part_in<nb::tuple>(t, 5));
+      check_contents(stop_words->value());
       stop_index = std::make_unique<TermIndex>(stop_words->value());
     }
-    value = {&python_unicode(), static_cast<Unit>(nb::cast<int>(t[0])), nb::cast<int>(t[1]), nb::cast<int>(t[2]),
-             nb::cast<int>(t[3]), nb::cast<bool>(t[4]), stop_index.get()};
+    value = {&python_unicode(), one_of<Unit>(part_in<int>(t, 0), 3), part_in<int>(t, 1), part_in<int>(t, 2),
+             part_in<int>(t, 3), part_in<bool>(t, 4), stop_index.get()};
   }
 };
 
@@ -609,8 +623,8 @@ struct WeighingArgument {
   Weighing value;
 
   WeighingArgument(const nb::tuple& t, int64_t n_cols) {
-    if (!t[3].is_none()) idf = nb::cast<Array<double>>(t[3]);
-    value = {nb::cast<bool>(t[0]), nb::cast<bool>(t[1]), static_cast<Norm>(nb::cast<int>(t[2])),
+    if (!part_in<nb::object>(t, 3).is_none()) idf = array_in<Array<double>>(t, 3);
+    value = {part_in<bool>(t, 0), part_in<bool>(t, 1), one_of<Norm>(part_in<int>(t, 2), 3),
              idf ? view(*idf) : std::span<const double>{}};
     if (idf && static_cast<int64_t>(idf->size()) != n_cols) throw Error("idf has a different size than the vocabulary");
   }
@@ -625,7 +639,7 @@ nb::tuple to_numpy(CountMatrix&& m) {
 }
 
 nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
-                         bool with_matrix, int n_threads) {
+                         bool with_matrix, Threads n_threads) {
   const AnalysisArgument how(analysis);
   const TextsArgument all(texts);
   TermCounts out = without_gil([&] { return count_terms(all.value(), how.value, with_matrix, n_threads); });
@@ -634,19 +648,19 @@ nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
 }
 
 nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
-                           int32_t n_buckets, int n_threads) {
+                           int32_t n_buckets, Threads n_threads) {
   const AnalysisArgument how(analysis);
   const TextsArgument all(texts);
   return to_numpy(without_gil([&] { return count_buckets(all.value(), how.value, n_buckets, n_threads); }));
 }
 
 nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<int32_t>& counts,
-                       const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, int n_threads) {
+                       const Array<int32_t>& columns, int64_t n_cols, const nb::tuple& weighing, Threads n_threads) {
   const WeighingArgument how(weighing, n_cols);
   pattern_view(indptr, indices, columns.size() == 0 ? n_cols : static_cast<int64_t>(columns.size()));
   if (indices.size() != counts.size()) throw Error("counts have another number of entries than of columns");
   for (int32_t column : view(columns))
-    if (column >= n_cols) throw Error("a term's column is outside the matrix");
+    if (column < -1 || column >= n_cols) throw Error("a term's column is outside the matrix");
   return to_scipy(without_gil([&] {
     return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
   }));
@@ -663,13 +677,13 @@ class Vectorizer {
     index_ = without_gil([&] { return std::make_unique<TermIndex>(terms_->value()); });
   }
 
-  nb::tuple transform(const nb::object& texts, int n_threads) const {
+  nb::tuple transform(const nb::object& texts, Threads n_threads) const {
     const TextsArgument all(texts);
     return to_scipy(rows_of(all, n_threads));
   }
 
   // The same for anyone's list; None unless it holds nothing but plain strings.
-  std::optional<nb::tuple> transform_plain(nb::handle list, int n_threads) const {
+  std::optional<nb::tuple> transform_plain(nb::handle list, Threads n_threads) const {
     TextsArgument all;
     if (!all.read_plain(list, how_.value.lowercase)) return std::nullopt;
     return to_scipy(rows_of(all, n_threads));
@@ -704,6 +718,9 @@ class Vectorizer {
 
 nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets, const Array<int64_t>& ids) {
   const Vocabulary all{view(bytes), view(offsets)};
+  check_contents(all);
+  for (int64_t id : view(ids))
+    if (id < 0 || id >= all.size()) throw Error("there is no such term");
   return to_numpy(without_gil([&] { return copy_terms(all, view(ids)); }));
 }
 
@@ -730,13 +747,9 @@ NB_MODULE(_native, m) {
     for (float v : view(values)) finite = finite & std::isfinite(v);
     return finite;
   }, "Whether no value is NaN or infinite.");
-  m.def("columns_ascend", [](const Array<int64_t>& indptr, const Array<int32_t>& indices) {
-    const CsrView X = pattern_view(indptr, indices, std::numeric_limits<int64_t>::max());
-    bool ascend = true;
-    for (int64_t row = 0; row < X.n_rows(); ++row)
-      for (int64_t i = X.indptr[row] + 1; i < X.indptr[row + 1]; ++i) ascend = ascend & (X.indices[i - 1] < X.indices[i]);
-    return ascend;
-  }, "Whether the columns of every row ascend and none occurs twice.");
+  m.def("check_compressed", check_compressed<int32_t>,
+        "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places ascend in each run.");
+  m.def("check_compressed", check_compressed<int64_t>, "The same with wide integers.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
@@ -744,7 +757,7 @@ NB_MODULE(_native, m) {
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
   m.def("dense_product", dense_product_of, "Rows × a matrix; a row's numbers are the same whatever its company.");
   nb::class_<IndexOfPrototypes>(m, "PrototypeIndex")
-      .def(nb::init<const Matrix<float>&, const Matrix<int32_t>&, const Matrix<float>&, int>())
+      .def(nb::init<const Matrix<float>&, const Matrix<int32_t>&, const Matrix<float>&, Threads>())
       .def("topk", &IndexOfPrototypes::topk, "What dense_centroid_topk finds, in less time; or the best of some clusters.");
 
   m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");

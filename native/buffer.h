@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,7 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(size_t size) : size_(size) {
     if (size == 0) return;
+    if (size > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_alloc();
     data_ = static_cast<T*>(std::malloc(size * sizeof(T)));
     if (data_ == nullptr) throw std::bad_alloc();
   }

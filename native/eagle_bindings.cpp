@@ -15,9 +15,9 @@ struct GroupedArgument {
   int64_t n_groups, n_rows;
 
   explicit GroupedArgument(const nb::tuple& t)
-      : label_indptr(nb::cast<Array<int64_t>>(t[0])), group_indptr(nb::cast<Array<int64_t>>(t[4])),
-        label_indices(nb::cast<Array<int32_t>>(t[1])), group_indices(nb::cast<Array<int32_t>>(t[5])),
-        weights(nb::cast<Array<float>>(t[2])), n_groups(nb::cast<int64_t>(t[3])), n_rows(nb::cast<int64_t>(t[6])) {}
+      : label_indptr(array_in<Array<int64_t>>(t, 0)), group_indptr(array_in<Array<int64_t>>(t, 4)),
+        label_indices(array_in<Array<int32_t>>(t, 1)), group_indices(array_in<Array<int32_t>>(t, 5)),
+        weights(array_in<Array<float>>(t, 2)), n_groups(part_in<int64_t>(t, 3)), n_rows(part_in<int64_t>(t, 6)) {}
 
   GroupedLabels value(int64_t rows_of_features) const {
     const GroupedLabels grouped{csr_view(label_indptr, label_indices, weights, n_groups),
@@ -36,7 +36,7 @@ nb::tuple to_numpy(LabelVectors&& found) {
 
 nb::tuple sparse_eagle(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
                        int64_t n_cols, const nb::tuple& grouped, int iterations, double step, bool leave_out,
-                       uint64_t seed, int n_threads) {
+                       uint64_t seed, Threads n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const GroupedArgument arrays(grouped);
   const GroupedLabels labels = arrays.value(X.n_rows());
@@ -44,7 +44,7 @@ nb::tuple sparse_eagle(const Array<int64_t>& indptr, const Array<int32_t>& indic
 }
 
 nb::tuple dense_eagle(const Matrix<float>& rows, const nb::tuple& grouped, int iterations, double step, bool leave_out,
-                      uint64_t seed, int n_threads) {
+                      uint64_t seed, Threads n_threads) {
   const DenseView X = dense_view(rows);
   const GroupedArgument arrays(grouped);
   const GroupedLabels labels = arrays.value(X.n_rows);
@@ -59,7 +59,7 @@ void check_vectors(int64_t n_vectors, int64_t n_cols, const GroupedLabels& label
 NewArray<float> sparse_slot_products(const Array<int64_t>& indptr, const Array<int32_t>& indices,
                                      const Array<float>& values, int64_t n_cols, const Array<int64_t>& vector_indptr,
                                      const Array<int32_t>& vector_indices, const Array<float>& vector_values,
-                                     int64_t n_vector_cols, const nb::tuple& grouped, int n_threads) {
+                                     int64_t n_vector_cols, const nb::tuple& grouped, Threads n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const CsrView vectors = csr_view(vector_indptr, vector_indices, vector_values, n_vector_cols);
   const GroupedArgument arrays(grouped);
@@ -69,7 +69,7 @@ NewArray<float> sparse_slot_products(const Array<int64_t>& indptr, const Array<i
 }
 
 NewArray<float> dense_slot_products(const Matrix<float>& rows, const Matrix<float>& matrix, const nb::tuple& grouped,
-                                    int n_threads) {
+                                    Threads n_threads) {
   const DenseView X = dense_view(rows), vectors = dense_view(matrix);
   const GroupedArgument arrays(grouped);
   const GroupedLabels labels = arrays.value(X.n_rows);

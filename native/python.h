@@ -3,15 +3,19 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "answers.h"
 #include "buffer.h"
 #include "centroid.h"
+#include "compressed.h"
 #include "error.h"
 #include "sparse.h"
+#include "tree.h"
 
 namespace labelwood {
 
@@ -55,6 +59,54 @@ nb::ndarray<nb::numpy, T, nb::ndim<3>> to_numpy(Buffer<T>&& buffer, size_t a, si
   return nb::ndarray<nb::numpy, T, nb::ndim<3>>(memory, {a, b, c}, owner_of(memory));
 }
 
+// How many threads a call may use: always some, and never more than can have work.
+struct Threads {
+  static constexpr int kMost = 1024;
+  int n = 1;
+  operator int() const { return n; }
+};
+
+// An array in a tuple as it is. One that was converted would live nowhere but here, and its view would outlive it.
+template <class T>
+T array_in(const nb::tuple& arrays, size_t i) {
+  T array;
+  if (i >= arrays.size() || !nb::try_cast(nb::object(arrays[i]), array, false))
+    throw Error("array " + std::to_string(i) + " of a tuple is missing, of another type or not in one piece");
+  return array;
+}
+
+// Another part of a tuple.
+template <class T>
+T part_in(const nb::tuple& parts, size_t i) {
+  T part;
+  if (i >= parts.size() || !nb::try_cast(nb::object(parts[i]), part))
+    throw Error("part " + std::to_string(i) + " of a tuple is missing or of another type");
+  return part;
+}
+
+// One of the first `n` values of an enumeration.
+template <class E>
+E one_of(int value, int n) {
+  if (value < 0 || value >= n) throw Error("an option has a value that it cannot have");
+  return static_cast<E>(value);
+}
+
+// Arrays of a label tree, kept alive next to the view of them.
+struct TreeArgument {
+  Array<int32_t> child_ptr;
+  Array<int64_t> label_ptr;
+  Array<int32_t> labels;
+
+  explicit TreeArgument(const nb::tuple& t)
+      : child_ptr(array_in<Array<int32_t>>(t, 0)), label_ptr(array_in<Array<int64_t>>(t, 1)), labels(array_in<Array<int32_t>>(t, 2)) {}
+  TreeView value() const { return {view(child_ptr), view(label_ptr), view(labels)}; }
+  // The same, once it is known to be sound.
+  TreeView checked(int64_t n_labels) const {
+    check_tree(value(), n_labels);
+    return value();
+  }
+};
+
 inline nb::tuple to_numpy(Csr&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.values)));
 }
@@ -68,12 +120,13 @@ auto without_gil(Call call) {
 // Where the entries of a CSR matrix from Python are. Rows must lie inside the arrays; native code relies on it.
 inline CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, int64_t n_cols) {
   CsrView m{view(indptr), view(indices), {}, n_cols};
-  if (m.indptr.empty() || m.indptr.front() != 0 || m.indptr.back() != static_cast<int64_t>(m.indices.size()))
-    throw Error("a sparse matrix has a row pointer that does not match its entries");
-  for (int64_t i = 0; i < m.n_rows(); ++i)
-    if (m.indptr[i] > m.indptr[i + 1]) throw Error("a sparse matrix has a row pointer that decreases");
-  for (int32_t column : m.indices)
-    if (column < 0 || column >= n_cols) throw Error("a sparse matrix has a column index outside its shape");
+  try {
+    check_pointers(m.indptr, std::ssize(m.indices), m.n_rows());
+    check_places(m.indices, n_cols);
+  } catch (const Error& e) {
+    throw Error(std::string("a sparse matrix has unsound arrays: ") + e.what());
+  }
+  if (n_cols < 0) throw Error("a sparse matrix has fewer than no columns");
   return m;
 }
 
@@ -87,6 +140,8 @@ inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indi
 
 // A matrix of a model, checked when it was loaded; checking it again at each call would cost more than the call.
 inline CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  if (indptr.size() == 0 || values.size() != indices.size() || view(indptr).back() != std::ssize(view(indices)))
+    throw Error("the arrays of a sparse matrix differ in size");
   return {view(indptr), view(indices), view(values), n_cols};
 }
 
@@ -112,3 +167,19 @@ NewArray<T> to_numpy(std::vector<T>&& values) {
 }
 
 }  // namespace labelwood
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<labelwood::Threads> {
+  NB_TYPE_CASTER(labelwood::Threads, const_name("int"))
+
+  bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<int> number;
+    if (!number.from_python(source, flags, cleanup)) return false;
+    value = {std::clamp(number.value, 1, labelwood::Threads::kMost)};
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail

@@ -21,26 +21,16 @@ using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 Scaling scaling_of(bool unit) { return unit ? Scaling::kUnit : Scaling::kMean; }
 
-// Arrays of a label tree, kept alive next to the view of them.
-struct TreeArgument {
-  Array<int32_t> child_ptr;
-  Array<int64_t> label_ptr;
-  Array<int32_t> labels;
-
-  explicit TreeArgument(const nb::tuple& t)
-      : child_ptr(nb::cast<Array<int32_t>>(t[0])), label_ptr(nb::cast<Array<int64_t>>(t[1])), labels(nb::cast<Array<int32_t>>(t[2])) {}
-  TreeView value() const { return {view(child_ptr), view(label_ptr), view(labels)}; }
-};
-
 void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                    const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices, int64_t n_labels, const std::optional<nb::tuple>& tree,
                    int epochs, float learning_rate, bool all_labels, float decay, bool unit, int64_t batch_rows, int64_t batch_entries, uint64_t seed, const Array<float>& row_weights,
-                   const Writable<float>& embeddings, const Writable<float>& vectors, int n_threads, Progress& progress) {
+                   const Writable<float>& embeddings, const Writable<float>& vectors, Threads n_threads, Progress& progress) {
   const CsrView X = csr_view(indptr, indices, values, n_cols), Y = pattern_view(label_indptr, label_indices, n_labels);
   const int64_t width = embeddings.shape(1);
   const SoftmaxOptions options{width, epochs, learning_rate, all_labels, decay, scaling_of(unit), batch_rows, batch_entries, seed, view(row_weights)};
   if (X.n_rows() != Y.n_rows() || (row_weights.size() != 0 && std::ssize(options.row_weights) != X.n_rows()))
     throw Error("the rows of features, labels and weights differ in number");
+  if (batch_rows < 1 || batch_entries < 1) throw Error("a batch has one row and one entry at least");
   if (width < 8 || width % 8 != 0 || vectors.shape(1) != embeddings.shape(1) || static_cast<int64_t>(embeddings.shape(0)) != n_cols)
     throw Error("the embeddings do not match the features and vectors");
   float *e = embeddings.data(), *v = vectors.data();
@@ -49,7 +39,7 @@ void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, 
     return without_gil([&] { train_one_vs_rest(X, Y, options, e, v, n_threads, progress); });
   }
   const TreeArgument arrays(*tree);
-  const TreeView shape = arrays.value();
+  const TreeView shape = arrays.checked(n_labels);
   if (static_cast<int64_t>(vectors.shape(0)) != VectorsOfNodes(shape).first.back() || std::ssize(shape.labels) != n_labels)
     throw Error("the tree does not match the vectors and labels");
   without_gil([&] { train_softmax_tree(X, Y, shape, options, e, v, n_threads, progress); });
@@ -59,14 +49,14 @@ void train_softmax(const Array<int64_t>& indptr, const Array<int32_t>& indices, 
 StoredRows stored_rows(const nb::tuple& arrays) {
   StoredRows rows;
   if (arrays.size() == 1) {
-    const auto plain = nb::cast<Matrix<float>>(arrays[0]);
+    const auto plain = array_in<Matrix<float>>(arrays, 0);
     rows = {.n = static_cast<int64_t>(plain.shape(0)), .width = static_cast<int64_t>(plain.shape(1)), .plain = {plain.data(), plain.size()}};
   } else {
-    const auto codes = nb::cast<Matrix<uint8_t>>(arrays[0]);
-    const auto centers = nb::cast<Cube<float>>(arrays[1]);
-    const auto scales = nb::cast<Array<float>>(arrays[2]);
+    const auto codes = array_in<Matrix<uint8_t>>(arrays, 0);
+    const auto centers = array_in<Cube<float>>(arrays, 1);
+    const auto scales = array_in<Array<float>>(arrays, 2);
     rows = {.n = static_cast<int64_t>(codes.shape(0)),
-            .width = nb::cast<int64_t>(arrays[3]),
+            .width = part_in<int64_t>(arrays, 3),
             .part = static_cast<int64_t>(centers.shape(2)),
             .codes = {codes.data(), codes.size()},
             .centers = {centers.data(), centers.size()},
@@ -76,7 +66,7 @@ StoredRows stored_rows(const nb::tuple& arrays) {
   return rows;
 }
 
-nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t seed, int n_threads) {
+nb::tuple product_codes_of(const Matrix<float>& rows, int64_t part, uint64_t seed, Threads n_threads) {
   const int64_t n = rows.shape(0), width = rows.shape(1);
   if (part < 1 || part > width) throw Error("a part of a row must be between one number and all");
   const int64_t n_parts = (width + part - 1) / part;
@@ -100,7 +90,7 @@ class SoftmaxTree {
     int64_t n_vectors = n_labels;
     if (tree) {
       tree_.emplace(*tree);
-      model_.tree = tree_->value();
+      model_.tree = tree_->checked(n_labels);
       first_vectors_ = VectorsOfNodes(model_.tree).first;
       model_.first_vectors = first_vectors_;
       model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
@@ -111,7 +101,7 @@ class SoftmaxTree {
   }
 
   nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k,
-                 int64_t beam, bool best_first, float min_score, const Array<uint8_t>& allowed, int n_threads) const {
+                 int64_t beam, bool best_first, float min_score, const Array<uint8_t>& allowed, Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols);
     if (k < 1) throw Error("k must be at least 1");
     const SoftmaxSearchOptions options{k, beam, best_first, min_score, allowed_view(allowed, n_labels_)};
@@ -130,7 +120,7 @@ class SoftmaxTree {
   }
 
   NewMatrix<float> embed(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                         int n_threads) const {
+                         Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols);
     return to_numpy(without_gil([&] { return labelwood::embed(model_, X, n_threads); }), X.n_rows(), model_.embeddings.width);
   }

@@ -23,6 +23,10 @@ struct TreeView {
   }
 };
 
+// Throws unless parents come before their children, every node but the root has one parent, leaves and only they hold
+// labels, and these are below n_labels.
+void check_tree(const TreeView& tree, int64_t n_labels);
+
 // Of each node whether a label that is allowed is below it; empty where all are.
 inline std::vector<uint8_t> nodes_with(const TreeView& tree, std::span<const uint8_t> allowed) {
   if (allowed.empty()) return {};

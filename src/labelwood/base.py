@@ -25,17 +25,18 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import plain_array, real_number, real_vector
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k, from_dense
 from labelwood.settings import check_params
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 Features: TypeAlias = Sparse | Floats
 Threads: TypeAlias = Annotated[int, Ge(1)] | None
+Count: TypeAlias = Annotated[int, Ge(1), Le(2**31 - 1)]  # native code counts in 32 bits
+Seed: TypeAlias = Annotated[int, Ge(0), Le(2**63 - 1)]  # others follow it, one for each tree
 
 
 @dataclass(frozen=True)
@@ -106,15 +109,13 @@ class Limits:
         """Limits from lists of label ids; an id that is not one of `n_labels` is an error."""
         if include is None and exclude is None and min_score is None:
             return NO_LIMITS
-        lowest = -math.inf if min_score is None else float(min_score)
-        if math.isnan(lowest):
-            raise ParameterError("min_score is not a number; leave it out to have no limit")
+        lowest = -math.inf if min_score is None else real_number(min_score, "min_score")
         if include is None and exclude is None:
             return cls(_ALL, lowest)
         allowed = np.full(n_labels, include is None, np.uint8)
-        for ids, value in ((include, 1), (exclude, 0)):
+        for name, ids, value in (("include", include, 1), ("exclude", exclude, 0)):
             if ids is not None:
-                allowed[_label_ids(ids, n_labels)] = value
+                allowed[_label_ids(ids, n_labels, name)] = value
         return cls(allowed, lowest)
 
 
@@ -122,10 +123,11 @@ _ALL = np.empty(0, np.uint8)
 NO_LIMITS = Limits(_ALL)
 
 
-def _label_ids(ids: Any, n_labels: int) -> NDArray[np.int64]:
-    array = np.asarray(list(ids) if not isinstance(ids, np.ndarray) else ids)
-    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n_labels):
-        raise ParameterError(f"include and exclude take label ids from 0 to {n_labels - 1}")
+def _label_ids(ids: Any, n_labels: int, name: str) -> NDArray[np.int64]:
+    array = plain_array(list(ids) if isinstance(ids, Iterable) and not isinstance(ids, np.ndarray) else ids, name)
+    whole = array.dtype.kind in "iu" or not array.size
+    if array.ndim != 1 or not whole or (array.size and (array.min() < 0 or array.max() >= n_labels)):
+        raise ParameterError(f"{name} must be a list of label ids from 0 to {n_labels - 1}")
     return array.astype(np.int64)
 
 
@@ -445,10 +447,10 @@ def as_weights(row_weights: Any, n_rows: int) -> Floats:
     """
     if row_weights is None:
         return np.empty(0, np.float32)
-    weights = np.asarray(row_weights, np.float32)
+    weights = real_vector(row_weights, "row_weights").astype(np.float32)
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights > 0)).all():
         raise ParameterError(f"row_weights must be {n_rows} finite numbers above zero, one for each row")
-    return np.ascontiguousarray(weights)
+    return weights
 
 
 def shape_of(features: Features) -> tuple[int, int]:

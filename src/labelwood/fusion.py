@@ -18,6 +18,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from labelwood.arrays import real_vector
 from labelwood.base import Params, TopK, padded
 from labelwood.calibration import KNOTS, Curve, Numbers, Regression
 from labelwood.errors import LabelwoodError, ModelError, not_fitted
@@ -156,7 +157,7 @@ class Fusion(Params):
         models for more answers than you need in the end, 100 say: what one has far behind another may have in front.
         """
         check_params(type(self), self.get_params())
-        _check_answers(answers)
+        answers = _checked_answers(answers)
         truth = as_labels(Y, len(answers[0]))
         found = candidates(answers)
         if not len(found.rows):
@@ -197,7 +198,7 @@ class Fusion(Params):
     def combine(self, answers: Sequence[TopK], k: int = 5) -> TopK:
         """The `k` best labels of each row, best first, from each model's answers in the order of `fit`."""
         self.check_fitted()
-        _check_answers(answers)
+        answers = _checked_answers(answers)
         if len(answers) != self.n_models_:
             raise LabelwoodError(
                 f"there are answers of {len(answers)} models: give those of the {self.n_models_} fused"
@@ -263,19 +264,27 @@ def _some(found: Candidates, which: Any) -> Candidates:
     return Candidates(*(column[which] for column in found))
 
 
-def _check_answers(answers: Sequence[TopK]) -> None:
+def _checked_answers(answers: Sequence[TopK]) -> list[TopK]:
+    from labelwood.metrics.predictions import checked_top
+
+    if isinstance(answers, TopK) or not isinstance(answers, Sequence):
+        raise LabelwoodError("answers must be a list of each model's TopK for the same rows")
+    answers = [checked_top(top) for top in answers]
     if len({len(top) for top in answers}) != 1:
         raise LabelwoodError(
             f"answers are of {', '.join(str(len(top)) for top in answers) or 'no'} rows: "
             "give a list of each model's TopK for the same rows"
         )
+    if any(np.isnan(top.scores[top.ids >= 0]).any() for top in answers):
+        raise LabelwoodError("answers have scores that are not numbers: replace or remove those answers first")
+    return answers
 
 
 def _propensities(inv_propensity: Any, n_labels: int) -> Numbers:
     if hasattr(inv_propensity, "for_labels"):
         return np.asarray(inv_propensity.for_labels(n_labels), np.float64)
-    values = np.asarray(inv_propensity, np.float64)
-    if values.ndim != 1 or len(values) < n_labels or not (np.isfinite(values) & (values > 0)).all():
+    values = real_vector(inv_propensity, "inv_propensity")
+    if len(values) < n_labels or not (np.isfinite(values) & (values > 0)).all():
         raise LabelwoodError(f"inv_propensity must be {n_labels} numbers above zero: pass inverse_propensities(…)")
     return values
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.arrays import MOST, plain_array, real_numbers, whole_number
+from labelwood.containers import Change, rows_of
+from labelwood.errors import LabelwoodError
 
 Floats: TypeAlias = NDArray[np.float32]
 _NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
 
-_MOST = 2**31 - 1  # columns, and labels for a row: native code counts them in 32 bits
 _MOST_PADDED = 10_000  # answers for a row where there are fewer labels; some people ask for more than there are
 _MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
 
@@ -53,9 +54,33 @@ def thread_count(n_threads: int | None) -> int:
         3
     """
     if n_threads is not None:
-        return min(int(n_threads), _MOST_THREADS)
+        return min(whole_number(n_threads, "n_threads", most=2**63), _MOST_THREADS)
     available = getattr(os, "sched_getaffinity", None)
     return len(available(0)) if available else os.cpu_count() or 1
+
+
+def checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    """The pairs (row, label) of `filters` as an array, n × 2; raises `LabelwoodError` if they are not such pairs.
+
+    Example:
+        >>> checked_pairs([(0, 4)], n_rows=1).tolist()
+        [[0, 4]]
+    """
+    array = plain_array(pairs, "filters")
+    if array.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise LabelwoodError(
+            f"filters have shape {array.shape} and dtype {array.dtype}: pass pairs (row, label) of whole numbers, n × 2"
+        )
+    if array.min() < 0 or array[:, 1].max() > np.iinfo(np.int32).max:
+        raise LabelwoodError("filters contain a negative or too large number: count rows and labels from zero")
+    if array[:, 0].max() >= n_rows:
+        raise LabelwoodError(
+            f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
+        )
+    checked: NDArray[np.int64] = array.astype(np.int64, copy=False)
+    return checked
 
 
 def check_k(k: Any, n_labels: int | None = None) -> int:
@@ -67,32 +92,43 @@ def check_k(k: Any, n_labels: int | None = None) -> int:
         >>> check_k(np.int64(5), n_labels=3)
         5
     """
-    most = _MOST if n_labels is None else max(n_labels, _MOST_PADDED)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= most:
-        raise ParameterError(f"k must be a whole number from 1 to {most}, not {k!r}")
-    return int(k)
+    return whole_number(k, "k", most=MOST if n_labels is None else max(n_labels, _MOST_PADDED))
 
 
-def from_scipy(matrix: Any) -> Sparse:
+def from_scipy(matrix: Any, name: str = "a sparse matrix") -> Sparse:
     """A scipy matrix as `Sparse`: copied only where a dtype or the order of columns asks for it.
 
     Example:
         >>> from_scipy(sparse.eye_array(2)).indices
         array([0, 1], dtype=int32)
     """
-    if matrix.ndim != 2:
-        raise LabelwoodError(f"a sparse array has {matrix.ndim} dimension(s) and needs two, rows × columns: reshape it")
-    csr = matrix if matrix.format == "csr" else matrix.tocsr()
-    n_cols = csr.shape[1]
-    if n_cols > _MOST:
-        raise ParameterError(f"a matrix with {n_cols} columns is too wide; at most {_MOST} are possible")
-    indptr, indices = np.ascontiguousarray(csr.indptr, np.int64), np.ascontiguousarray(csr.indices, np.int32)
-    if not _native.columns_ascend(indptr, indices):
-        # Small integers would wrap around when duplicates are added up.
-        csr = csr.astype(np.float64 if csr.dtype.kind in "biu" else csr.dtype, copy=True)
-        csr.sum_duplicates()
-        indptr, indices = np.ascontiguousarray(csr.indptr, np.int64), np.ascontiguousarray(csr.indices, np.int32)
-    return Sparse(indptr, indices, _float32(csr.data), n_cols)
+    return _sparse(matrix, name, _as_they_are)
+
+
+def _sparse(matrix: Any, name: str, change: Change) -> Sparse:
+    rows = rows_of(matrix, name, change)
+    # Places are below the number of columns, so they fit into 32 bits.
+    indptr, indices = rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False)
+    return Sparse(indptr, indices, real_numbers(rows.values, name), rows.shape[1])
+
+
+def as_csr(matrix: Any, name: str) -> Any:
+    """A scipy matrix as a sound `csr_array` whose columns ascend; itself if it is such, whatever its values are.
+
+    Example:
+        >>> as_csr([[0.0, 2.0]], "Y").indices
+        array([1], dtype=int32)
+    """
+    if not sparse.issparse(matrix):
+        return from_dense(as_matrix(matrix, name)).to_scipy()
+    rows = rows_of(matrix, name, _as_they_are)
+    if matrix.format == "csr" and rows.values is matrix.data and rows.indices is matrix.indices:
+        return matrix
+    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _as_they_are(values: NDArray[Any]) -> NDArray[Any]:
+    return values
 
 
 def from_dense(matrix: Floats) -> Sparse:
@@ -128,17 +164,18 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
     if isinstance(X, _native.Rows):
         return Sparse(*X.arrays())
     if sparse.issparse(X):
-        _refuse_complex(X.dtype, name)
-        result = from_scipy(X)
+        result = from_scipy(X, name)
         _refuse_non_finite(result.values, name)
         return result
-    dense = _as_matrix(X, name)
+    dense = as_matrix(X, name)
     _refuse_non_finite(dense, name)
-    return from_scipy(sparse.csr_array(dense)) if sparse_only else dense
+    return from_dense(dense) if sparse_only else dense
 
 
-def as_labels(Y: Any, n_rows: int, name: str = "Y") -> Sparse:
+def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     """Checks a rows × labels matrix. Every entry other than zero means that the row has the label.
+
+    `n_rows` is how many rows X has, if there is one.
 
     Example:
         >>> as_labels([[0, 1], [1, 1]], n_rows=2).indptr
@@ -148,65 +185,55 @@ def as_labels(Y: Any, n_rows: int, name: str = "Y") -> Sparse:
         raise LabelwoodError(
             f"{name} is missing: fit requires y to be passed, but the target y is None; give a rows × labels matrix"
         )
-    matrix = Y if sparse.issparse(Y) else sparse.csr_array(_as_matrix(Y, name))
-    if matrix.ndim != 2:
-        raise LabelwoodError(f"{name} has {matrix.ndim} dimension(s) and needs two, rows × labels: reshape it")
-    if matrix.shape[0] != n_rows:
+    result = _sparse(Y, name, _marks(name)) if sparse.issparse(Y) else _sparse_marks(as_matrix(Y, name), name)
+    if n_rows is not None and result.n_rows != n_rows:
         raise LabelwoodError(
-            f"{name} has {matrix.shape[0]} rows and X has {n_rows}: give each row of X its row of labels in {name}"
+            f"{name} has {result.n_rows} rows and X has {n_rows}: give each row of X its row of labels in {name}"
         )
-    result = from_scipy(_marks(matrix, name))
-    return result._replace(values=np.ones_like(result.values))
+    return _without_zeros(result)
 
 
-def _marks(matrix: Any, name: str) -> Any:
+def _marks(name: str) -> Change:
     """A one for each entry other than zero: what they add up to, or are as float32, does not matter for a label."""
-    csr = matrix.tocsr()
-    _refuse_non_finite(csr.data, name)
-    marks = sparse.csr_array((np.ones(csr.nnz, np.float32), csr.indices, csr.indptr), shape=csr.shape)
-    if not csr.data.all():
-        marks = marks.copy()
-        marks.data[csr.data == 0] = 0
-        marks.eliminate_zeros()
+
+    def marks(values: NDArray[Any]) -> NDArray[Any]:
+        _refuse_non_finite(values, name)
+        ones: NDArray[np.float32] = (values != 0).astype(np.float32)
+        return ones
+
     return marks
 
 
-def _as_matrix(X: Any, name: str) -> Floats:
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        raise LabelwoodError(f"{name} has rows of different lengths: give every row a value for each column") from None
-    _refuse_complex(array.dtype, name)
+def _sparse_marks(dense: Floats, name: str) -> Sparse:
+    _refuse_non_finite(dense, name)
+    return from_dense(dense)
+
+
+def _without_zeros(marks: Sparse) -> Sparse:
+    kept = marks.values != 0
+    if kept.all():
+        return marks._replace(values=np.ones_like(marks.values))
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    return Sparse(ends[marks.indptr], marks.indices[kept], np.ones(int(ends[-1]), np.float32), marks.n_cols)
+
+
+def as_matrix(X: Any, name: str) -> Floats:
+    """A dense rows × columns array of float32, finite or not.
+
+    Example:
+        >>> as_matrix([[1, 2]], "X")
+        array([[1., 2.]], dtype=float32)
+    """
+    array = plain_array(X, name)
     if array.dtype.kind in "OUS":
-        array = _objects_to_floats(array, name)
+        array = real_numbers(array, name)
     if array.ndim != 2:
         raise LabelwoodError(
             f"{name} has {array.ndim} dimension(s) and needs two, rows × columns. "
             "Reshape your data: use reshape(1, -1) for a single row"
         )
-    return _float32(array)
-
-
-def _float32(array: NDArray[Any]) -> Floats:
-    if array.dtype == np.float32:
-        return np.ascontiguousarray(array)
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is told apart by its checks
-        return np.ascontiguousarray(array, np.float32)
-
-
-def _objects_to_floats(array: NDArray[Any], name: str) -> Floats:
-    try:
-        return array.astype(np.float32)
-    except (TypeError, ValueError) as e:
-        raise LabelwoodError(
-            f"{name} holds values that are not numbers ({e}); for texts use TextClassifier, "
-            "or turn them into features with TextVectorizer first"
-        ) from None
-
-
-def _refuse_complex(dtype: np.dtype[Any], name: str) -> None:
-    if dtype.kind == "c":
-        raise LabelwoodError(f"{name} holds complex numbers. Complex data not supported: pass real ones")
+    dense: Floats = real_numbers(array, name)
+    return dense
 
 
 def _refuse_non_finite(values: NDArray[Any], name: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from labelwood.aggregated.groups import as_groups
+from labelwood.arrays import MOST_SEED, real_number, whole_number
 from labelwood.base import shape_of
 from labelwood.errors import ParameterError
 from labelwood.inputs import Sparse, as_features, as_labels
@@ -25,8 +25,9 @@ def random_groups(n_rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
         >>> np.bincount(random_groups(7, size=3)).tolist()
         [3, 3, 1]
     """
-    if size < 1:
-        raise ParameterError(f"size is {size} but a group has at least one row")
+    whole_number(size, "size")
+    whole_number(seed, "seed", 0, MOST_SEED)
+    n_rows = whole_number(n_rows, "n_rows", 0, 2**40)
     groups = np.empty(n_rows, np.int64)
     groups[np.random.default_rng(seed).permutation(n_rows)] = np.arange(n_rows) // size
     return groups
@@ -43,7 +44,8 @@ def clustered_groups(X: Any, depth: int, seed: int = 0, *, n_threads: int | None
         True
     """
     rows = unit_rows(X)
-    if depth < 0 or rows.n_rows < 2**depth:
+    whole_number(depth, "depth", 0, 62)
+    if rows.n_rows < 2**depth:
         raise ParameterError(f"depth is {depth} but {rows.n_rows} row(s) cannot be halved so often")
     # Halved down to the smaller of the two sizes: groups of the larger one are cut once too often, and joined again.
     tree = balanced(rows.to_scipy(), max_leaf=max(rows.n_rows >> depth, 1), seed=seed, n_threads=n_threads)
@@ -65,8 +67,8 @@ def noisy_groups(X: Any, depth: int, noise: float, seed: int = 0, *, n_threads: 
         >>> np.bincount(noisy_groups(np.eye(8), depth=2, noise=0.5)).tolist()
         [2, 2, 2, 2]
     """
-    if not 0 <= noise <= 1:
-        raise ParameterError(f"noise is {noise} but must be between 0 and 1")
+    real_number(noise, "noise", 0, 1)
+    whole_number(seed, "seed", 0, MOST_SEED)
     features = as_features(X)
     rng = np.random.default_rng(seed)
     projection = rng.standard_normal((shape_of(features)[1], _PROJECTED), np.float32)
@@ -90,8 +92,8 @@ def merged_labels(Y: Any, groups: Any, merge: Literal["list", "set"] = "list") -
     """
     if merge not in ("list", "set"):
         raise ParameterError(f"merge is {merge!r} but should be 'list' or 'set'")
-    n_rows = Y.shape[0] if sparse.issparse(Y) else len(Y)
-    counts = as_groups(groups, n_rows).to_scipy() @ as_labels(Y, n_rows).to_scipy()
+    labels = as_labels(Y)
+    counts = as_groups(groups, labels.n_rows).to_scipy() @ labels.to_scipy()
     counts.sort_indices()
     if merge == "set":
         counts.data = np.ones(counts.nnz, np.float32)

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import plain_array
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_features, as_labels, from_scipy
+
+_MOST_GROUPS, _MOST_GROUPS_A_ROW = 1 << 24, 64  # where nothing else says how many there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,26 +159,26 @@ def as_groups(groups: Any, n_rows: int, n_groups: int | None = None) -> Sparse:
                 f"groups has {matrix.n_cols} columns and group_labels has {n_groups} rows: give each group one of both"
             )
         return from_scipy(matrix.to_scipy().T)
-    numbers = np.asarray(groups)
+    numbers = plain_array(groups, "groups")
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) != n_rows:
         raise LabelwoodError(
             f"groups must hold one whole number for each of the {n_rows} rows, or be a rows × groups matrix"
         )
-    count = n_groups if n_groups is not None else int(numbers.max(initial=-1)) + 1
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= count):
+    highest = int(numbers.max()) if n_rows else -1
+    count = n_groups if n_groups is not None else highest + 1
+    if n_groups is None and count > max(_MOST_GROUPS, _MOST_GROUPS_A_ROW * n_rows):
+        raise LabelwoodError(f"groups holds the number {highest} for {n_rows} rows: number groups from 0 on")
+    if n_rows and (numbers.min() < 0 or highest >= count):
         raise LabelwoodError(
             f"groups holds a number from {numbers.min()} to {numbers.max()} where there are {count} groups: "
             f"number them from 0 to {count - 1}, as the rows of group_labels"
         )
     ones = np.ones(n_rows, np.float32)
-    return from_scipy(sparse.csr_array((ones, (numbers, np.arange(n_rows))), shape=(count, n_rows)))
+    return from_scipy(sparse.csr_array((ones, (numbers.astype(np.int64), np.arange(n_rows))), shape=(count, n_rows)))
 
 
 def _is_matrix(groups: Any) -> bool:
-    try:
-        return sparse.issparse(groups) or np.ndim(groups) == 2
-    except ValueError:  # rows of different lengths: whoever reads the matrix says so
-        return True
+    return sparse.issparse(groups) or plain_array(groups, "groups").ndim == 2
 
 
 def as_counts(group_labels: Any) -> Sparse:
@@ -207,7 +210,7 @@ def baseline_labels(groups: Any, group_labels: Any) -> Any:
                [1., 1.],
                [0., 1.]], dtype=float32)
     """
-    n_rows = groups.shape[0] if sparse.issparse(groups) else len(groups)
+    n_rows = groups.shape[0] if sparse.issparse(groups) else (*plain_array(groups, "groups").shape, 0)[0]
     counts = as_counts(group_labels)
     given = as_groups(groups, n_rows, counts.n_rows).to_scipy().T.tocsr() @ counts.to_scipy()
     given.sort_indices()

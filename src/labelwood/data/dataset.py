@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import plain_array
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Floats
+from labelwood.inputs import Floats, as_csr, as_matrix, checked_pairs
 from labelwood.labels.index import LabelIndex
 
 
@@ -62,6 +63,8 @@ class Dataset:
         if len(set(given.values())) > 1:
             parts = ", ".join(f"{name} has {size}" for name, size in given.items())
             raise LabelwoodError(f"the parts of a dataset have different numbers of rows: {parts}")
+        if self.filters is not None:
+            object.__setattr__(self, "filters", self._checked_filters())
         if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
             raise LabelwoodError("a dataset with Y needs a name for each of its labels")
 
@@ -70,12 +73,21 @@ class Dataset:
         for name in ("texts", "ids", "label_texts"):
             if isinstance(value := getattr(self, name), list | tuple | np.ndarray):
                 object.__setattr__(self, name, strings(value, name))
-        for name in ("sparse", "Y"):
-            value = getattr(self, name)
-            if value is not None and not sparse.issparse(value):
-                object.__setattr__(self, name, sparse.csr_array(np.asarray(value, np.float32)))
+        for name in ("sparse", "Y", "label_features"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, as_csr(value, name))
+        if self.dense is not None:
+            object.__setattr__(self, "dense", as_matrix(self.dense, "dense"))
         if self.labels is not None and not isinstance(self.labels, LabelIndex):
             object.__setattr__(self, "labels", LabelIndex(self.labels))
+
+    def _checked_filters(self) -> NDArray[np.int64]:
+        pairs = checked_pairs(self.filters, len(self))
+        if len(pairs) and self.labels is not None and pairs[:, 1].max() >= len(self.labels):
+            raise LabelwoodError(
+                f"filters name label {pairs[:, 1].max()} of {len(self.labels)}: count labels from zero"
+            )
+        return pairs
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
@@ -150,7 +162,12 @@ class Dataset:
         """
         if self.groups is not None:
             raise LabelwoodError("rows in groups cannot be taken one by one: their labels are the group's")
-        numbers = np.asarray(rows, np.int64)
+        numbers = plain_array(rows, "rows")
+        if numbers.ndim != 1 or (len(numbers) and numbers.dtype.kind not in "iu"):
+            raise LabelwoodError("rows must be a list of the numbers of rows")
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise LabelwoodError(f"rows must be numbers from 0 to {len(self) - 1}")
+        numbers = numbers.astype(np.int64)
         taken: dict[str, Any] = {
             name: value.take(pa.array(numbers))
             for name in ("texts", "ids")
@@ -208,7 +225,7 @@ def strings(values: Any, name: str) -> Any:
         return values.cast(pa.large_string())
     try:
         return pa.array(list(values), pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, UnicodeEncodeError) as e:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as e:
         raise LabelwoodError(f"{name} must be strings ({e}); for numeric features use a model directly") from None
 
 

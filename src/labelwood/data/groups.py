@@ -10,6 +10,7 @@ import numpy as np
 
 from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names, strings
 from labelwood.errors import LabelwoodError
+from labelwood.inputs import as_csr
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.labels.index import LabelIndex
 
@@ -54,7 +55,8 @@ def grouped_labels(groups: Any, group_labels: Any) -> tuple[Any, Any, LabelIndex
         ([1, 0, 1], [[2.0, 0.0], [0.0, 1.0]], ['a', 'b'])
     """
     if is_matrix(group_labels):
-        return groups, group_labels, LabelIndex.numbered(group_labels.shape[1])
+        counts = as_csr(group_labels, "group_labels")
+        return groups, counts, LabelIndex.numbered(counts.shape[1])
     index = LabelIndex()
     if not isinstance(group_labels, Mapping):
         return groups, from_names(name_lists(group_labels, "group"), index, count=True), index

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from labelwood.arrays import plain_array
 from labelwood.errors import LabelwoodError
 
 
@@ -28,13 +29,14 @@ def name_lists(labels: Any, of: str = "row") -> Iterator[list[str]]:
         >>> list(name_lists([["animal", 7], ()]))
         [['animal', '7'], []]
     """
-    if labels is None or isinstance(labels, str):
-        raise LabelwoodError(f"labels must be a list of names for each {of}, or a {of}s × labels matrix")
-    rows = list(labels)
+    name = "labels" if of == "row" else f"{of}_labels"
+    if isinstance(labels, str | bytes | type) or not isinstance(labels, Iterable):
+        raise LabelwoodError(f"{name} must be a list of names for each {of}, or a {of}s × labels matrix")
+    rows = list(plain_array(labels, name)) if isinstance(labels, np.ndarray) else list(labels)
     if len(rows) > 1 and all(
         isinstance(r, list | tuple) and len(r) == len(rows[0]) > 1 and set(r) <= {0, 1} for r in rows
     ):
-        raise LabelwoodError("labels look like a matrix of zeros and ones: pass it as one, with numpy.array(labels)")
+        raise LabelwoodError(f"{name} look like a matrix of zeros and ones: pass it as one, with numpy.array(labels)")
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes) or not isinstance(row, Iterable):
             raise LabelwoodError(f"the labels of {of} {number} are not a list: put the names into one")

@@ -28,7 +28,7 @@ def labels_to_cover(Y: Any, covered: Covered = "any") -> NDArray[np.float64]:
     """
     if covered not in _NTH:
         raise ParameterError(f"covered must be any, three or all, not {covered!r}")
-    labels = as_labels(Y, np.shape(Y)[0])
+    labels = as_labels(Y)
     frequency = np.bincount(labels.indices, minlength=labels.n_cols)
     rank = np.empty(labels.n_cols, np.int64)
     rank[np.argsort(-frequency, kind="stable")] = np.arange(1, labels.n_cols + 1)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays import real_vector, whole_number
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import as_labels
 
@@ -62,8 +63,7 @@ def label_frequencies(Y: Any) -> NDArray[np.int64]:
         >>> label_frequencies([[1, 0, 1], [1, 0, 0]])
         array([2, 0, 1])
     """
-    shape = np.shape(Y)
-    labels = as_labels(Y, shape[0] if shape else 0)
+    labels = as_labels(Y)
     return np.bincount(labels.indices, minlength=labels.n_cols).astype(np.int64, copy=False)
 
 
@@ -95,8 +95,7 @@ def inverse_propensities(
     b = default_b if b is None else b
     if not (math.isfinite(a) and math.isfinite(b) and a >= 0 and b > 0):
         raise ParameterError(f"a is {a} and b is {b} but a should be at least 0 and b above 0")
-    if n_rows < 1:
-        raise ParameterError(f"n_rows is {n_rows} but should be the number of training rows, at least 1")
+    n_rows = whole_number(n_rows, "n_rows", most=2**63 - 1)
     c = max(0.0, math.log(n_rows) - 1) * (b + 1) ** a
     counts = _checked_frequencies(frequencies)
     return InversePropensities(1 + c * (counts + b) ** -a, 1 + c * b**-a)
@@ -119,9 +118,7 @@ def family_of(dataset: str) -> str:
 
 
 def _checked_frequencies(frequencies: Any) -> NDArray[np.float64]:
-    counts = np.asarray(frequencies, np.float64)
-    if counts.ndim != 1:
-        raise LabelwoodError(f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)")
+    counts = real_vector(frequencies, "frequencies")
     if not np.isfinite(counts).all() or (counts < 0).any():
         raise LabelwoodError("frequencies contain a negative or non-finite number: pass label_frequencies(Y)")
     return counts

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import whole_number
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError
-from labelwood.metrics.predictions import ranked
+from labelwood.inputs import checked_pairs
+from labelwood.metrics.predictions import checked_top, ranked
 
 
 def apply_filter(top: TopK, pairs: Any) -> TopK:
@@ -25,6 +27,7 @@ def apply_filter(top: TopK, pairs: Any) -> TopK:
         >>> apply_filter(top, [(0, 4)])
         TopK(ids=array([[ 7,  2, -1]]), scores=array([[ 0.5,  0.1, -inf]]))
     """
+    top = checked_top(top)
     keys = _keys(pairs, len(top))
     dropped = _among(keys, _key(np.arange(len(top))[:, None], top.ids)) | (top.ids < 0)
     order = np.argsort(dropped, axis=1, kind="stable")
@@ -55,6 +58,7 @@ def filtered_of_rows(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     """
     if pairs is None:
         return np.zeros(n_rows, np.int64)
+    n_rows = whole_number(n_rows, "n_rows", 0, 2**63 - 1)
     return np.bincount(_keys(pairs, n_rows) >> 32, minlength=n_rows)
 
 
@@ -100,29 +104,6 @@ def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     """The distinct pairs as sorted keys."""
     array = checked_pairs(pairs, n_rows)
     return np.unique(_key(array[:, 0], array[:, 1]))
-
-
-def checked_pairs(pairs: Any, n_rows: int) -> NDArray[Any]:
-    """The pairs (row, label) as an array, n × 2; raises `LabelwoodError` if they are not such pairs.
-
-    Example:
-        >>> checked_pairs([(0, 4)], n_rows=1).tolist()
-        [[0, 4]]
-    """
-    array = np.asarray(pairs)
-    if array.size == 0:
-        return np.zeros((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise LabelwoodError(
-            f"filters have shape {array.shape} and dtype {array.dtype}: pass pairs (row, label) of whole numbers, n × 2"
-        )
-    if array.min() < 0 or array[:, 1].max() > np.iinfo(np.int32).max:
-        raise LabelwoodError("filters contain a negative or too large number: count rows and labels from zero")
-    if array[:, 0].max() >= n_rows:
-        raise LabelwoodError(
-            f"filters name row {array[:, 0].max()} and there are {n_rows} rows: pass the filter of these rows"
-        )
-    return array
 
 
 def ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:

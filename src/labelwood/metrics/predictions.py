@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood.arrays import plain_array, real_numbers
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
@@ -27,15 +28,31 @@ def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
     """
     if sparse.issparse(top):
         return _best_scores(top, k, n_threads)
+    best = checked_top(top)
+    if best.k < k:
+        raise LabelwoodError(f"the predictions hold {best.k} labels a row and k is {k}: predict with a larger k")
+    return TopK(np.ascontiguousarray(best.ids, np.int32), best.scores)
+
+
+def checked_top(top: Any) -> TopK:
+    """A `TopK` of plain arrays, if its ids and scores are such.
+
+    Example:
+        >>> checked_top(TopK(ids=[[1, 0]], scores=[[0.5, 0.25]])).ids
+        array([[1, 0]])
+    """
     if not isinstance(top, TopK):
         raise LabelwoodError(
             f"predictions are a {type(top).__name__} and should be a TopK or a scipy sparse matrix of scores:"
             " pass what predict_topk returns"
         )
-    ids = _checked_ids(top.ids)
-    if ids.shape[1] < k:
-        raise LabelwoodError(f"the predictions hold {ids.shape[1]} labels a row and k is {k}: predict with a larger k")
-    return TopK(ids, top.scores)
+    ids, scores = _checked_ids(top.ids), plain_array(top.scores, "the scores of predictions")
+    if scores.shape != ids.shape or scores.dtype.kind not in "biuf":
+        raise LabelwoodError(
+            f"the predictions have ids of shape {ids.shape} and scores of shape {scores.shape} and dtype "
+            f"{scores.dtype}: pass a number for each id"
+        )
+    return TopK(ids, scores)
 
 
 def truth(Y: Any, n_rows: int) -> Sparse:
@@ -45,14 +62,14 @@ def truth(Y: Any, n_rows: int) -> Sparse:
         >>> truth([[0, 1], [1, 1]], n_rows=2).indices
         array([1, 0, 1], dtype=int32)
     """
-    shape = np.shape(Y)
-    if len(shape) == 2 and shape[0] != n_rows:
-        raise LabelwoodError(
-            f"the predictions have {n_rows} rows and Y has {shape[0]}: pass the Y of the rows that were predicted"
-        )
     if n_rows == 0:
         raise LabelwoodError("the predictions have no rows: there is nothing to evaluate")
-    return as_labels(Y, n_rows)
+    labels = as_labels(Y)
+    if labels.n_rows != n_rows:
+        raise LabelwoodError(
+            f"the predictions have {n_rows} rows and Y has {labels.n_rows}: pass the Y of the rows that were predicted"
+        )
+    return labels
 
 
 def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
@@ -67,7 +84,7 @@ def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
     if isinstance(inv_propensity, InversePropensities):
         values = inv_propensity.for_labels(n_labels)
     else:
-        values = np.asarray(inv_propensity, np.float64)
+        values = real_numbers(plain_array(inv_propensity, "inv_propensity"), "inv_propensity", np.float64)
     if values.ndim != 1 or len(values) < n_labels:
         raise LabelwoodError(
             f"inv_propensity has shape {values.shape} and Y has {n_labels} labels: pass what "
@@ -103,17 +120,19 @@ def collect(
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
-    scores = from_scipy(matrix)  # a score beyond float32's range becomes infinite, which still has its place
+    # A score beyond float32's range becomes infinite, which still has its place.
+    scores = from_scipy(matrix, "predictions")
     if np.isnan(scores.values).any():
-        raise LabelwoodError("the matrix of scores contains NaN: replace or remove those values first")
+        raise LabelwoodError("the matrix of predictions contains NaN: replace or remove those values first")
     return TopK(*_native.best_entries(*scores, k, thread_count(n_threads)))
 
 
-def _checked_ids(ids: Any) -> NDArray[np.int32]:
-    ids = np.asarray(ids)
+def _checked_ids(ids: Any) -> NDArray[Any]:
+    ids = plain_array(ids, "the ids of predictions")
     if ids.ndim != 2 or ids.dtype.kind not in "iu":
         raise LabelwoodError(f"ids have shape {ids.shape} and dtype {ids.dtype}: pass whole numbers, rows × k")
     limits = np.iinfo(np.int32)
     if ids.dtype != np.int32 and ids.size and not limits.min <= ids.min() <= ids.max() <= limits.max:
         raise LabelwoodError(f"ids reach from {ids.min()} to {ids.max()}: label ids are at most {limits.max}")
-    return np.ascontiguousarray(ids, np.int32)
+    native: NDArray[Any] = ids.astype(ids.dtype.newbyteorder("="), copy=False)
+    return native

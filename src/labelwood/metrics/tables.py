@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays import plain_array
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse, check_k
@@ -128,7 +129,7 @@ def per_bin(
     labels = truth(Y, len(best))
     counts = _checked_counts(frequencies, labels.n_cols)
     high, low = frequency_thresholds(counts) if thresholds is None else thresholds
-    if high < low:
+    if not isinstance(high, int | np.integer) or not isinstance(low, int | np.integer) or high < low:
         raise ParameterError(f"thresholds are {(high, low)} but the head's should be at least the torso's")
     bins = np.where(counts >= high, 0, np.where(counts >= low, 1, 2))
     table = _label_table(best, labels, k, n_threads)
@@ -204,11 +205,16 @@ def _label_table(top: TopK, labels: Sparse, k: int, n_threads: int | None) -> La
 
 
 def _checked_counts(frequencies: Any, n_labels: int) -> Counts:
-    counts = np.asarray(frequencies)
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
+    counts = plain_array(frequencies, "frequencies")
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or _beyond(counts):
         raise LabelwoodError("frequencies must be one whole number of at least 0 a label: pass label_frequencies(Y)")
     unseen = max(0, n_labels - len(counts))
     return np.concatenate([counts.astype(np.int64), np.zeros(unseen, np.int64)])
+
+
+def _beyond(counts: NDArray[Any]) -> bool:
+    """Whether some count is negative, or their sum is more than fits."""
+    return bool(counts.size) and (counts.min() < 0 or counts.astype(np.float64).sum() >= 2.0**62)
 
 
 def _ratio(part: Counts, whole: Counts) -> NDArray[np.float64]:

@@ -66,7 +66,9 @@ def _softmax(model: SoftmaxTreeClassifier, X: Any, Y: Any, copies: int) -> Softm
     clusters, matcher = _clusters(model.trained_)
     k = min(_BEAM, matcher.n_labels)
     top, _ = matcher.topk(rows, k, beam=None, limits=NO_LIMITS, n_threads=thread_count(model.n_threads))
-    shared = overlapping(clusters, labels.to_scipy(), top.to_scipy(matcher.n_labels), copies=copies)
+    reached = top.to_scipy(matcher.n_labels)
+    reached.data = np.ones_like(reached.data)  # a cluster that is reached with a chance of almost zero is reached
+    shared = overlapping(clusters, labels.to_scipy(), reached, copies=copies)
     frequencies = np.bincount(labels.indices, minlength=labels.n_cols)
     params = {**model.get_params(deep=False), "tree": with_single_leaves(shared, frequencies)}
     return type(model)(**params).fit(X, Y)

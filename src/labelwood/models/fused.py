@@ -13,9 +13,8 @@ from labelwood.base import Limits, Params, Ranker, Threads, TopK, padded
 from labelwood.data.dataset import strings
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.fusion import Fusion
-from labelwood.inputs import as_labels, check_k
+from labelwood.inputs import as_labels, check_k, checked_pairs
 from labelwood.labels import inverse_propensities, label_frequencies
-from labelwood.metrics.filters import checked_pairs
 from labelwood.models import JOINED, OF_TEXTS, from_state
 from labelwood.models.text import TextClassifier
 from labelwood.settings import check_params

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from labelwood.base import Settings, Threads
+from labelwood.base import Count, Seed, Settings, Threads
 from labelwood.inputs import Sparse
 from labelwood.labels.order import Numbers
 from labelwood.labels.representations import Members
@@ -39,12 +39,12 @@ class OneVsRest(TreeClassifier):
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 0.3,
         tolerance: Positive = 0.1,
-        max_passes: Annotated[int, Ge(1)] = 8,
+        max_passes: Count = 8,
         threshold: Annotated[float, Ge(0)] = 0.1,
-        max_weights: Annotated[int, Ge(1)] | None = None,
+        max_weights: Count | None = None,
         precision: Precision = "int8",
         link: Link = "l3-hinge",
-        seed: Annotated[int, Ge(0)] = 0,
+        seed: Seed = 0,
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:

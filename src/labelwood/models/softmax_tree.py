@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.base import NO_LIMITS, Features, Limits, Model, Threads, TopK
+from labelwood.base import NO_LIMITS, Count, Features, Limits, Model, Seed, Threads, TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, from_scipy, thread_count, unit_rows
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
@@ -91,12 +91,12 @@ class SoftmaxTreeClassifier(Model):
         targets: Literal["all", "drawn"] = "all",
         scaling: Literal["unit", "mean"] = "unit",
         dim: Annotated[int, Ge(1), Le(65536)] = 100,
-        epochs: Annotated[int, Ge(1)] = 10,
+        epochs: Count = 10,
         learning_rate: Positive = 1.0,
         decay: Annotated[float, Ge(0)] = 0.015,
         word_vectors: str | PathLike[str] | None = None,
-        beam: Annotated[int, Ge(1)] | None = None,
-        seed: Annotated[int, Ge(0)] = 0,
+        beam: Count | None = None,
+        seed: Seed = 0,
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood._native import Rows
-from labelwood.base import NO_LIMITS, Features, Limits, Model, Settings, Threads, TopK
+from labelwood.base import NO_LIMITS, Count, Features, Limits, Model, Seed, Settings, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
@@ -118,12 +118,12 @@ class TreeClassifier(Model):
         *,
         tree: Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree | TreeMaker = "kmeans",
         lam: Annotated[float, Ge(0), Le(2)] = 1.0,
-        n_trees: Annotated[int, Ge(1)] = 1,
-        arity: Annotated[int, Ge(2)] | None = None,
-        max_leaf: Annotated[int, Ge(1)] = 300,
-        beam: Annotated[int, Ge(1)] | None = 10,
-        copies: Annotated[int, Ge(1)] = 1,
-        rounds: Annotated[int, Ge(0)] | None = None,
+        n_trees: Count = 1,
+        arity: Annotated[int, Ge(2), Le(MOST)] | None = None,
+        max_leaf: Count = 300,
+        beam: Count | None = 10,
+        copies: Count = 1,
+        rounds: Annotated[int, Ge(0), Le(MOST)] | None = None,
         refit: Refit = "all",
         matching: Matching = "in-sample",
         crowding: Annotated[float, Ge(1)] | None = 1.0,
@@ -136,12 +136,12 @@ class TreeClassifier(Model):
         positive_weight: Positive = 1.0,
         bias: Annotated[float, Ge(0)] = 0.5,
         tolerance: Positive = 0.1,
-        max_passes: Annotated[int, Ge(1)] = 8,
+        max_passes: Count = 8,
         threshold: Annotated[float, Ge(0)] = 0.1,
-        max_weights: Annotated[int, Ge(1)] | None = None,
+        max_weights: Count | None = None,
         precision: Precision = "int8",
         link: Link = "l3-hinge",
-        seed: Annotated[int, Ge(0)] = 0,
+        seed: Seed = 0,
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:
@@ -272,7 +272,9 @@ class TreeClassifier(Model):
         """Answers by the shortest way for one sparse row or `_native.Rows`; None where that does not lead there."""
         if type(k) is not int or not hasattr(self, "n_labels_") or not 1 <= k <= self.n_labels_:
             return None
-        if type(X) is not Rows and not (sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1):
+        if type(X) is not Rows and not (
+            sparse.issparse(X) and X.format == "csr" and X.shape == (1, self.n_features_in_)
+        ):
             return None
         how, slacks = self._how(), self._slacks(k, NO_LIMITS)
         if len(self.trees_) == 1:

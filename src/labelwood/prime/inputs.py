@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Sparse, as_labels, from_scipy
-from labelwood.metrics.filters import checked_pairs
+from labelwood.inputs import Sparse, as_labels, checked_pairs, from_scipy
 
 
 def as_texts(texts: Any, name: str) -> Any:

@@ -120,7 +120,7 @@ class TrainedTree:
         if type(rows) is Rows:
             found = self._native.few_rows(rows, *options)
         else:
-            found = self._native.one_row(rows.indptr, rows.indices, rows.data, rows.shape[1], *options)
+            found = self._native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, *options)
         return None if found is None else TopK(*found)
 
     def reached(

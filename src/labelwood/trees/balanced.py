@@ -25,7 +25,7 @@ def balanced(
         >>> sorted(sorted(tree.labels[a:b].tolist()) for a, b in zip(tree.label_ptr, tree.label_ptr[1:]) if b > a)
         [[0, 2], [1, 3]]
     """
-    check_sizes(arity, max_leaf)
+    check_sizes(arity, max_leaf, seed)
     rows = unit_rows(vectors)
     arrays = _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads))
     return LabelTree.from_arrays(arrays, rows.n_rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood import _native
+from labelwood.arrays import real_vector
 from labelwood.errors import ParameterError
 from labelwood.trees.tree import LabelTree
 
@@ -72,7 +73,7 @@ def fano(frequencies: Any) -> LabelTree:
 
 
 def _checked(frequencies: Any) -> NDArray[np.float64]:
-    weights = np.ascontiguousarray(frequencies, np.float64)
-    if weights.ndim != 1 or len(weights) == 0 or not (np.isfinite(weights) & (weights >= 0)).all():
+    weights = real_vector(frequencies, "frequencies")
+    if len(weights) == 0 or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ParameterError("frequencies must be numbers of at least 0, one for each label")
     return weights

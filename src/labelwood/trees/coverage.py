@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import real_vector
 from labelwood.errors import ParameterError
 from labelwood.inputs import Sparse
 
@@ -24,7 +25,7 @@ def label_weights(Y: Sparse, rule: Rule | float, row_weights: Any = None) -> tup
         >>> label_weights(as_labels([[1, 1], [1, 0], [0, 1], [1, 0]], 4), "marginal")
         (array([3., 2.]), array([3., 1.]))
     """
-    weights = np.ones(Y.n_rows) if row_weights is None else np.asarray(row_weights, np.float64)
+    weights = np.ones(Y.n_rows) if row_weights is None else real_vector(row_weights, "row_weights")
     if weights.shape != (Y.n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ParameterError(f"row_weights must be {Y.n_rows} numbers of at least 0, one for each row of Y")
     of_entry = np.repeat(weights, np.diff(Y.indptr))

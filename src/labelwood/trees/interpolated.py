@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Literal
 
 import numpy as np
 
 from labelwood import _native
+from labelwood.arrays import real_number
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import as_labels, thread_count
 from labelwood.trees.coverage import Rule, label_weights
@@ -59,11 +61,9 @@ def interpolated(
         >>> interpolated(vectors, Y, lam=0, max_leaf=1).label_depths.tolist()
         [2, 2, 2, 2]
     """
-    check_sizes(arity, max_leaf)
-    if not 0 <= lam <= 2 or not 0 <= smoothing < np.inf:
-        raise ParameterError(f"lam is {lam} and smoothing {smoothing}; lam must be from 0 to 2, smoothing at least 0")
-    rows = unit_rows(vectors)
-    labels = as_labels(Y, np.shape(Y)[0])
+    check_sizes(arity, max_leaf, seed)
+    lam, smoothing = real_number(lam, "lam", 0, 2), real_number(smoothing, "smoothing", 0, sys.float_info.max)
+    rows, labels = unit_rows(vectors), as_labels(Y)
     if labels.n_cols != rows.n_rows:
         raise LabelwoodError(f"vectors has {rows.n_rows} labels and Y {labels.n_cols}: give both the same")
     frequency, covering = label_weights(labels, rule, row_weights)

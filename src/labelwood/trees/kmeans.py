@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labelwood import _native
-from labelwood.errors import ParameterError
+from labelwood.arrays import whole_number
 from labelwood.inputs import thread_count
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes, unit_rows
@@ -38,9 +38,9 @@ def kmeans(
         >>> sorted(sorted(tree.labels[a:b].tolist()) for a, b in zip(tree.label_ptr, tree.label_ptr[1:]) if b > a)
         [[0, 2], [1, 3, 4]]
     """
-    check_sizes(arity, max_leaf)
-    if min_size < 1 or max_depth < 0:
-        raise ParameterError(f"min_size is {min_size} and max_depth {max_depth}; they must be at least 1 and 0")
+    check_sizes(arity, max_leaf, seed)
+    whole_number(min_size, "min_size")
+    whole_number(max_depth, "max_depth", least=0)
     rows = unit_rows(vectors)
     arrays = _native.kmeans_tree(*rows, arity, max_leaf, min_size, max_depth, seed, thread_count(n_threads))
     return LabelTree.from_arrays(arrays, rows.n_rows)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood.arrays import plain_array, whole_number
 from labelwood.errors import ParameterError
 from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
 from labelwood.labels.representations import members_of
@@ -49,11 +50,9 @@ def overlapping(
         >>> both.labels.tolist(), both.leaf_sizes.tolist()  # the rows of label 0 reach both leaves
         ([0, 1, 0, 2], [2, 2])
     """
-    if copies < 1:
-        raise ParameterError(f"copies is {copies}: a label lies in one leaf at least")
+    whole_number(copies, "copies")
     n_leaves = len(tree.leaves)
-    rows = from_scipy(sparse.csr_array(reached))
-    labels = as_labels(Y, np.shape(Y)[0])
+    rows, labels = as_labels(reached, name="reached"), as_labels(Y)
     if rows.n_rows != labels.n_rows or rows.n_cols != n_leaves or labels.n_cols != tree.n_labels:
         raise ParameterError(
             f"reached must be rows × {n_leaves} leaves and Y rows × {tree.n_labels} labels, not {rows.n_rows} × "
@@ -97,7 +96,7 @@ def _room(max_labels: Any, tree: LabelTree) -> NDArray[np.int64]:
     if max_labels is None:
         return np.empty(0, np.int64)
     n_leaves = len(tree.leaves)
-    limits = np.asarray(max_labels)
+    limits = plain_array(max_labels, "max_labels")
     if limits.dtype.kind not in "iu" or limits.shape not in ((), (n_leaves,)) or (limits < 1).any():
         raise ParameterError(f"max_labels must be a whole number above 0, or one for each of the {n_leaves} leaves")
     room = np.ascontiguousarray(np.broadcast_to(limits, n_leaves), np.int64)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays import whole_number
+from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_features
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes
@@ -25,7 +27,7 @@ def random_tree(
         >>> random_tree(10, arity=3, max_leaf=2)
         LabelTree(10 labels, 13 nodes, 9 leaves of 1 to 2 labels, depth 2)
     """
-    check_sizes(arity, max_leaf)
+    check_sizes(arity, max_leaf, seed)
     order = np.random.default_rng(seed).permutation(_count(vectors)).astype(np.int32)
     level, child_ptr, leaves = [order], [1], []
     while level:
@@ -42,6 +44,9 @@ def random_tree(
 
 def _count(vectors: Any) -> int:
     if isinstance(vectors, int | np.integer):
-        return int(vectors)
+        return whole_number(vectors, "vectors")
     rows = as_features(vectors, name="vectors")
-    return rows.n_rows if isinstance(rows, Sparse) else len(rows)
+    n_labels = rows.n_rows if isinstance(rows, Sparse) else len(rows)
+    if n_labels == 0:
+        raise LabelwoodError("vectors has no rows: a tree needs at least one label")
+    return n_labels

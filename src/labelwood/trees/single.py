@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays import real_vector
+from labelwood.errors import ParameterError
 from labelwood.trees.codes import huffman
 from labelwood.trees.tree import LabelTree
 
@@ -23,6 +25,9 @@ def with_single_leaves(tree: LabelTree, frequencies: Any = None) -> LabelTree:
         >>> with_single_leaves(LabelTree.from_nested([[0, 1, 2], [3]]), [1, 1, 2, 1]).label_depths.tolist()
         [3, 3, 2, 1]
     """
+    weights = None if frequencies is None else real_vector(frequencies, "frequencies")
+    if weights is not None and (len(weights) != tree.n_labels or not (np.isfinite(weights) & (weights >= 0)).all()):
+        raise ParameterError(f"frequencies must be {tree.n_labels} numbers of at least 0, one for each label")
     sizes = np.diff(tree.label_ptr)
     if (sizes <= 1).all():
         return tree
@@ -34,7 +39,7 @@ def with_single_leaves(tree: LabelTree, frequencies: Any = None) -> LabelTree:
     n_nodes = tree.n_nodes
     for leaf in np.flatnonzero(sizes > 1).tolist():
         own = tree.labels[tree.label_ptr[leaf] : tree.label_ptr[leaf + 1]]
-        below = _flat(len(own)) if frequencies is None else huffman(np.asarray(frequencies)[own])
+        below = _flat(len(own)) if weights is None else huffman(weights[own])
         above = below.parents[1:]
         parents.append(np.where(above == 0, leaf, above + n_nodes - 1))
         depths.append(below.depths[1:] + tree.depths[leaf])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays import real_vector, whole_number
 from labelwood.errors import LabelwoodError, ParameterError
 
 _DTYPES: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
@@ -54,8 +55,7 @@ class LabelTree:
         n_nodes = len(self.child_ptr) - 1
         if n_nodes < 1 or len(self.label_ptr) != n_nodes + 1:
             raise _unsound("its arrays have different numbers of nodes")
-        if self.n_labels < 1:
-            raise _unsound("it has no labels")
+        whole_number(self.n_labels, "n_labels of a label tree")
 
     def _check_nodes(self, n_nodes: int) -> None:
         # The first child comes right behind the root and the last child is the last node. With children after their
@@ -180,8 +180,9 @@ class LabelTree:
         """
         if weights is None:
             return float(self.label_depths.mean())
-        frequencies = np.asarray(weights, np.float64)
-        if frequencies.shape != (self.n_labels,) or not (frequencies >= 0).all() or not frequencies.any():
+        frequencies = real_vector(weights, "weights")
+        sound = len(frequencies) == self.n_labels and bool((np.isfinite(frequencies) & (frequencies >= 0)).all())
+        if not sound or not frequencies.any():
             raise ParameterError(f"weights must be {self.n_labels} numbers, one a label, not negative and not all zero")
         return float(np.average(self.label_depths, weights=frequencies))
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from labelwood import inputs
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.arrays import MOST_SEED, whole_number
+from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_features
 
 
-def check_sizes(arity: int, max_leaf: int) -> None:
-    """Refuses an arity or a leaf size that no tree can have.
+def check_sizes(arity: int, max_leaf: int, seed: int = 0) -> None:
+    """Refuses an arity or a leaf size that no tree can have, and a seed that is none.
 
     Example:
         >>> check_sizes(1, 100)
         Traceback (most recent call last):
         ...
-        labelwood.errors.ParameterError: arity is 1 and max_leaf 100; they must be at least 2 and 1
+        labelwood.errors.ParameterError: arity must be a whole number from 2 to 2147483647, not 1
     """
-    if not (2 <= arity < 2**31 and 1 <= max_leaf < 2**31):
-        raise ParameterError(f"arity is {arity} and max_leaf {max_leaf}; they must be at least 2 and 1")
+    whole_number(arity, "arity", least=2)
+    whole_number(max_leaf, "max_leaf")
+    whole_number(seed, "seed", 0, MOST_SEED)
 
 
 def unit_rows(vectors: Any) -> Sparse:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.arrays import plain_array
 from labelwood.base import Features, shape_of
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_features
@@ -104,12 +105,13 @@ def _are_matrices(bags: Sequence[Any]) -> bool:
 def _n_dims(bag: Any) -> int:
     try:
         return int(bag.ndim) if hasattr(bag, "ndim") else np.ndim(bag)
-    except ValueError:  # rows of different lengths
+    except Exception:  # rows of different lengths, or an object that raises: whoever reads it says so
         return 2
 
 
 def _listed(bags: Sequence[Any]) -> Bags:
-    parts: list[Any] = [b if sparse.issparse(b) else as_features(b, name=f"bag {i}") for i, b in enumerate(bags)]
+    checked = [as_features(b, name=f"bag {i}") for i, b in enumerate(bags)]
+    parts: list[Any] = [b.to_scipy() if isinstance(b, Sparse) else b for b in checked]
     for i, part in enumerate(parts):
         if part.shape[1] != parts[0].shape[1]:
             raise LabelwoodError(
@@ -122,7 +124,7 @@ def _listed(bags: Sequence[Any]) -> Bags:
 
 
 def _as_groups(groups: Any, n_rows: int) -> NDArray[np.int64]:
-    ids = np.asarray(groups)
+    ids = plain_array(groups, "groups")
     if ids.shape != (n_rows,) or (ids.size and ids.dtype.kind not in "iu"):
         raise LabelwoodError(
             f"groups must be {n_rows} whole numbers, the bag of each row of X, and is of shape {ids.shape} "

@@ -14,7 +14,7 @@ from labelwood import torch_devices
 from labelwood.aggregated.multi_instance import training
 from labelwood.aggregated.multi_instance.bags import Bags, as_bags
 from labelwood.aggregated.multi_instance.network import Loss, Network
-from labelwood.base import Features, Limits, Model, Threads, TopK, as_weights, padded, shape_of
+from labelwood.base import Count, Features, Limits, Model, Seed, Threads, TopK, as_weights, padded, shape_of
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, as_features, as_labels, check_k, thread_count
 from labelwood.progress import shown
@@ -22,7 +22,6 @@ from labelwood.progress import shown
 if TYPE_CHECKING:
     from labelwood.store import State
 
-Count: TypeAlias = Annotated[int, Ge(1)]
 Amount: TypeAlias = Annotated[float, Ge(0)]
 _WORTH_A_THREAD = 10_000_000  # products of two numbers in a step
 _SAME = 1e-6  # what is left of a vector's length without the mean if it was the mean
@@ -92,7 +91,7 @@ class MultiInstanceClassifier(Model):
         batch_size: Count = 16,
         learning_rate: Annotated[float, Gt(0)] = 1e-3,
         weight_decay: Amount = 0.01,
-        seed: Annotated[int, Ge(0)] = 0,
+        seed: Seed = 0,
         device: str | None = None,
         verbose: bool = False,
         n_threads: Threads = None,

@@ -1,0 +1,121 @@
+"""Arrays and numbers that users pass: as plain ones of numpy's, or refused in one sentence that names the parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwood.errors import LabelwoodError, ParameterError
+
+MOST = 2**31 - 1  # columns, and labels for a row: native code counts them in 32 bits
+MOST_SEED = 2**64 - 1
+
+
+def plain_array(value: Any, name: str) -> NDArray[Any]:
+    """What numpy makes of a value, without the value's own class: a subclass may say other things than its memory.
+
+    Example:
+        >>> plain_array(np.matrix([[1, 2]]), "X").reshape(-1)
+        array([1, 2])
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise LabelwoodError(f"{name} holds masked values: fill them in first, with {name}.filled(0) for zeros")
+    try:
+        array = np.asarray(value)
+    except MemoryError:
+        raise LabelwoodError(f"there is not enough memory to read {name} as an array: give a smaller one") from None
+    except Exception as e:  # whatever an object of the user's raises while it is asked for its numbers
+        if "inhomogeneous" in str(e):
+            raise LabelwoodError(
+                f"{name} has rows of different lengths: give every row a value for each column"
+            ) from None
+        raise LabelwoodError(f"{name} cannot be read as an array ({first_line(e)}): give an array of numbers") from None
+    if array.dtype.kind == "c":
+        raise LabelwoodError(f"{name} holds complex numbers. Complex data not supported: pass real ones")
+    return array
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, cut to a part of a sentence.
+
+    Example:
+        >>> first_line(ValueError("no number\\nat all"))
+        'no number'
+    """
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+
+
+def real_numbers(array: NDArray[Any], name: str, dtype: Any = np.float32) -> NDArray[Any]:
+    """The numbers of a plain array in a floating type, in one piece; what is too large becomes infinite.
+
+    Example:
+        >>> real_numbers(np.array(["1", "2"], object), "X")
+        array([1., 2.], dtype=float32)
+    """
+    if array.dtype == dtype:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "biufOUS":
+        raise LabelwoodError(f"{name} holds values of the type {array.dtype}, which are not numbers: give numbers")
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.ascontiguousarray(array.astype(dtype))
+    except (TypeError, ValueError, OverflowError) as e:
+        raise LabelwoodError(
+            f"{name} holds values that are not numbers ({first_line(e)}); for texts use TextClassifier, "
+            "or turn them into features with TextVectorizer first"
+        ) from None
+
+
+def real_vector(value: Any, name: str) -> NDArray[np.float64]:
+    """An array of one dimension and real numbers, as float64.
+
+    Example:
+        >>> real_vector([1, 2], "frequencies")
+        array([1., 2.])
+    """
+    array = plain_array(value, name)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "biuf"):
+        raise ParameterError(
+            f"{name} has {array.ndim} dimension(s) and values of the type {array.dtype}: give one row of numbers"
+        )
+    return real_numbers(array, name, np.float64)
+
+
+def whole_number(value: Any, name: str, least: int = 1, most: int = MOST) -> int:
+    """A whole number between two others, or an error.
+
+    Example:
+        >>> whole_number(np.int64(5), "max_leaf")
+        5
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise ParameterError(f"{name} must be a whole number from {least} to {most}, not {_shown(value)}")
+    return int(value)
+
+
+def real_number(value: Any, name: str, least: float = -np.inf, most: float = np.inf) -> float:
+    """A number between two others, infinite ones included, or an error.
+
+    Example:
+        >>> real_number(1, "lam", 0, 2)
+        1.0
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ParameterError(f"{name} must be a number, not {_shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf if value > 0 else -np.inf
+    if not least <= number <= most:
+        raise ParameterError(f"{name} is {number:g} and must be a number from {least:g} to {most:g}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A value as an error names it: short, whatever it is."""
+    if isinstance(value, int | float | str | bool | type(None) | np.generic):
+        text = repr(value)
+        return text if len(text) <= 60 else f"{text[:60]}…"
+    return f"a value of the type {type(value).__name__}"
