@@ -1,0 +1,22 @@
+"""One kind of attack a file. A file joins by its name here; it has a list `ATTACKS`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from attack.protocol import Attack
+
+FILES = ("models",)
+
+
+def all_attacks() -> list[Attack]:
+    """Every attack, in the order of the table."""
+    return [attack for file in FILES for attack in import_module(f"attack.attacks.{file}").ATTACKS]
+
+
+def find(name: str) -> Attack:
+    """The attack of a name."""
+    known = {attack.name: attack for attack in all_attacks()}
+    if name not in known:
+        raise SystemExit(f"there is no attack {name!r}; there are: {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,165 @@
+"""Runs attacks in child processes, on all cores, and gathers what came of every case."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attack.judging import Verdict
+from attack.protocol import ABORT, CRASH, HANG, Attack
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = 64  # cases a child runs at most, so that all cores have something to do to the end
+_STARTING = 120.0  # seconds until the first case, with samples to be made on a busy machine
+_REPORT = re.compile(r"ERROR: AddressSanitizer: \S+|runtime error: .*|terminate called.*|.*[Aa]ssert.*failed.*")
+
+
+@dataclass
+class Result:
+    """What came of an attack: the verdicts by the numbers of the cases that ran."""
+
+    attack: Attack
+    planned: int
+    budget: float
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    used: float = 0.0  # seconds on the clock, of all children together
+    broken: str = ""  # why the attack could not be run at all
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is up."""
+        return self.used > self.budget or bool(self.broken)
+
+
+def run_all(attacks: list[Attack], seed: int, scale: float, work: Path, jobs: int) -> list[Result]:
+    """Runs attacks with `scale` times their usual number of cases."""
+    results = [Result(attack, max(1, round(attack.cases * scale)), attack.budget * max(scale, 1)) for attack in attacks]
+    blocks = [
+        (result, first, min(first + _BLOCK, result.planned))
+        for first in range(0, max(result.planned for result in results), _BLOCK)
+        for result in results
+        if first < result.planned
+    ]
+    lock = threading.Lock()
+    with ThreadPoolExecutor(jobs) as pool:
+        for waiting in [pool.submit(run_block, *block, seed, work, lock) for block in blocks]:
+            waiting.result()
+    return results
+
+
+def run_block(result: Result, first: int, last: int, seed: int, work: Path, lock: threading.Lock) -> None:
+    """Runs cases `first` to `last` - 1, in as many children as it takes."""
+    while first < last and not result.is_over:
+        first = run_child(result, first, last, seed, work, lock)
+
+
+def run_child(result: Result, first: int, last: int, seed: int, work: Path, lock: threading.Lock) -> int:
+    """Runs cases in one child until it ends or must be ended; returns the number of the case to go on with."""
+    announced, started = None, time.monotonic()
+    log = work / f"log-{threading.get_ident()}"
+    with child(result.attack, first, last, seed, work, log) as (process, lines):
+        limit, pending = _STARTING, ""
+        while True:
+            ready, _, _ = select.select([lines], [], [], limit)
+            piece = os.read(lines, 1 << 16) if ready else b""
+            if not piece:
+                break
+            *messages, pending = (pending + piece.decode()).split("\n")
+            limit = 4.0 * result.attack.seconds
+            for message in map(json.loads, messages):
+                announced = message.get("begin")
+                if announced is None:
+                    number = message.pop("end")
+                    with lock:
+                        result.verdicts[number] = Verdict(**message)
+                        result.used += time.monotonic() - started
+                    first, started = number + 1, time.monotonic()
+            if announced is None and result.is_over:
+                return last
+        silent = not ready
+        if silent:
+            end(process)
+        status = process.wait()
+    if announced is None and first == last and status == 0:
+        return last
+    if announced is None:
+        result.broken = log.read_text("utf-8", "replace").strip()[-1500:] or f"the child ended with status {status}"
+        return last
+    with lock:
+        result.verdicts[announced] = died(status, silent=silent, log=log)
+        result.used += time.monotonic() - started
+    return announced + 1
+
+
+def died(status: int, *, silent: bool, log: Path) -> Verdict:
+    """The verdict on a case during which its process ended."""
+    if silent:
+        return Verdict(HANG, "no end within the time limit")
+    if status == -signal.SIGXCPU:
+        return Verdict(HANG, "no end within the limit of CPU")
+    reports = _REPORT.findall(log.read_text("utf-8", "replace"))
+    name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+    kind = CRASH if status < 0 and status != -signal.SIGABRT else ABORT
+    return Verdict(kind, ": ".join([name, *reports[:1]]))
+
+
+@contextmanager
+def child(
+    attack: Attack, first: int, last: int, seed: int, work: Path, log: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A child that runs cases, and the end of the pipe that its messages come from."""
+    ours, theirs = os.pipe()
+    command = [sys.executable, "-m", "attack.worker", attack.name]
+    command += [*map(str, (seed, first, last)), str(work), str(theirs)]
+    try:
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(theirs,),
+                start_new_session=True,
+            )
+        os.close(theirs)
+        try:
+            yield process, ours
+        finally:
+            end(process)
+            process.wait()
+    finally:
+        os.close(ours)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a child with all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def environment() -> dict[str, str]:
+    """What a child sees: nothing of the user's that changes what happens."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TRANSFORMERS_"))}
+    return kept | {
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": str(ROOT),
+        "MALLOC_ARENA_MAX": "2",
+        "OMP_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "LC_ALL": "C.UTF-8",
+    }
