@@ -93,10 +93,13 @@ def _encodes(text: str) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """An error's type and text, and where in Labelwood it came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if "labelwood" in frame.filename] or frames
-    where = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else "?"
+    """An error's type and text, and where in Labelwood it came from, or in the attack if that is at fault."""
+    import labelwood
+
+    frames, home = traceback.extract_tb(error.__traceback__), str(Path(labelwood.__file__).parent)
+    inside = [frame for frame in frames if frame.filename.startswith(home)]
+    last = (inside or frames)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}" if inside else f"{Path(last.filename).name} in the attack itself"
     return f"{type(error).__name__} at {where}: {ascii(str(error))[:200]}"
 
 

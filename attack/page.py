@@ -10,7 +10,6 @@ from typing import Any
 from attack.protocol import ANSWERED, FAILURES, REFUSED, MiB
 from attack.running import ROOT, Result
 
-_EXAMPLES = 3  # of each attack and kind of failure
 _HEAD = ("attack", "what it tries", "cases", "refused", "answered", "failures", "peak", "CPU")
 
 INTRODUCTION = """\
@@ -88,14 +87,14 @@ def listed(counts: Counter[str]) -> str:
 
 
 def failures(results: list[Result], seed: int) -> str:
-    """Examples of each kind of failure, each with the command that repeats it."""
+    """An example of each failure of its own kind and place, with the command that repeats it."""
     lines = []
     for result in results:
         if result.broken:
             lines.append(f"{result.attack.name} could not run: {result.broken}")
         seen: Counter[str] = Counter()
         for number, verdict in sorted(result.verdicts.items()):
-            cause = f"{verdict.outcome}: {verdict.detail[:60]}"
+            cause = f"{verdict.outcome}: {verdict.detail.partition(': ')[0][:60]}"
             seen[cause] += verdict.outcome in FAILURES
             if verdict.outcome in FAILURES and seen[cause] == 1:
                 detail = verdict.detail.replace("\n", " ")[:300]

@@ -94,6 +94,8 @@ def run_child(result: Result, first: int, last: int, seed: int, work: Path, lock
         status = process.wait()
     if announced is None and first == last and status == 0:
         return last
+    if announced is None and status < 0 and first - 1 in result.verdicts:
+        announced = first - 1  # what it broke was noticed only when the process ended
     if announced is None:
         result.broken = log.read_text("utf-8", "replace").strip()[-1500:] or f"the child ended with status {status}"
         return last

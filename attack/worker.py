@@ -13,6 +13,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import IO, Any
@@ -39,6 +40,7 @@ def main(name: str, seed: str, first: str, last: str, work: str, pipe: str) -> N
             attack.warm(samples)
         import labelwood  # noqa: F401  # so that it does not count as a case's memory
 
+        tempfile.gettempdir()  # tries out where it can write, when it is first asked
         watch, scratch = Watch(), folder / f"scratch-{os.getpid()}"
         cap_memory(attack.memory + _SLACK)
         for number in range(int(first), int(last)):

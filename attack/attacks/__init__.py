@@ -6,7 +6,7 @@ from importlib import import_module
 
 from attack.protocol import Attack
 
-FILES = ("models",)
+FILES = ("models", "arrays", "readers", "bombs")
 
 
 def all_attacks() -> list[Attack]:
