@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import select
@@ -70,16 +71,28 @@ def run(
 ) -> Ended:
     """Calls a function in a fork; `before` runs there first, and `meanwhile` here, with the fork's number."""
     out, err = folder / ".out", folder / ".err"
-    child = os.fork()
-    if child == 0:
-        _be_the_child(call, before, out, err)
+    child = forked(call, before, out, err)
     if meanwhile is not None:
         meanwhile(child)
     status = waited(child, wait)
+    found = folder / ".failure"
+    if found.exists():
+        raise Failure(*json.loads(found.read_text()))
     printed = [path.read_bytes().decode("utf-8", "replace") if path.exists() else "" for path in (out, err)]
     for path in (out, err):
         path.unlink(missing_ok=True)
     return Ended(status, *printed)
+
+
+def forked(call: Callable[[], Any], before: Callable[[], Any] | None, out: Path, err: Path) -> int:
+    """A fork that calls a function; signals reach it when it is ready for them."""
+    signals = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    child = os.fork()
+    if child == 0:
+        _be_the_child(call, before, out, err)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+    return child
 
 
 def waited(child: int, seconds: float) -> int:
@@ -109,26 +122,33 @@ def _be_the_child(call: Callable[[], Any], before: Callable[[], Any] | None, out
             os.dup2(fd, number)
             os.close(fd)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _end)
         resource.setrlimit(resource.RLIMIT_CPU, (20, resource.RLIM_INFINITY))
         if before is not None:
             before()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
         call()
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
     except KeyboardInterrupt:
         status = 130
+    except Failure as failure:
+        (out.parent / ".failure").write_text(json.dumps([failure.kind, failure.detail]))
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
         try:
             sys.stdout.flush()
             sys.stderr.flush()
-        except BrokenPipeError:
-            status = 120
         except OSError:
             status = 120
         os._exit(status)
+
+
+def _end(*_: object) -> None:
+    """As the command line does at SIGTERM, so that what is half-written is removed on the way out."""
+    raise SystemExit(128 + signal.SIGTERM)
 
 
 def warm_commands() -> None:

@@ -21,7 +21,7 @@ from attack.judging import Verdict
 from attack.protocol import ABORT, CRASH, HANG, Attack
 
 ROOT = Path(__file__).parents[1]
-_BLOCK = 64  # cases a child runs at most, so that all cores have something to do to the end
+_BLOCK = 250  # cases a child runs at most, so that all cores have something to do to the end
 _STARTING = 120.0  # seconds until the first case, with samples to be made on a busy machine
 _REPORT = re.compile(r"ERROR: AddressSanitizer: \S+|runtime error: .*|terminate called.*|.*[Aa]ssert.*failed.*")
 

@@ -63,7 +63,7 @@ class Watch:
         elif event == "open" and isinstance(args[2], int) and args[2] & _WRITING:
             self._check_place(event, args[0])
         elif event in _CHANGES:
-            for path in args[:2] if event in {"os.rename", "shutil.move"} else args[:1]:
+            for path in _places(event, args):
                 self._check_place(event, path)
 
     def _check_place(self, event: str, path: object) -> None:
@@ -75,3 +75,10 @@ class Watch:
             real = os.path.realpath(name)
             if not real.startswith((*self._own, *_DEVICES)):
                 self.noticed.append((FILE, f"{event} {name!r:.200}"))
+
+
+def _places(event: str, args: tuple[object, ...]) -> tuple[object, ...]:
+    """What an event changes."""
+    if event in {"os.rename", "shutil.move"}:
+        return args[:2]
+    return args[1:2] if event in {"os.symlink", "os.link", "shutil.copyfile"} else args[:1]

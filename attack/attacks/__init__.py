@@ -6,7 +6,7 @@ from importlib import import_module
 
 from attack.protocol import Attack
 
-FILES = ("models", "arrays", "readers", "bombs")
+FILES = ("models", "encoders", "arrays", "readers", "bombs", "kills", "races", "disks", "commandline", "offered")
 
 
 def all_attacks() -> list[Attack]:

@@ -194,6 +194,14 @@ def warm(samples: Path) -> None:
     for name in _MODELS:
         getattr(lw, name)(**_QUICK.get(name, {}), n_threads=2).fit(X, Y).predict_topk(X, 3)
     lw.load(samples / "text").predict_topk(["a"], 1)
+
+
+def warm_groups(samples: Path) -> None:
+    """Loads torch."""
+    import labelwood as lw
+
+    del samples
+    X, Y = model_samples.rows(n_rows=60)
     groups = np.arange(60) // 3
     lw.aggregated.MultiInstanceClassifier(hidden=2, epochs=1, device="cpu", n_threads=1).fit((X, groups), Y[:20])
 
@@ -204,7 +212,9 @@ ATTACKS = [
     Attack("arrays-fit", "passes hostile rows, labels and weights to fit of every engine", fit, 3000, 60.0, **_SHARED),
     Attack("arrays-predict", "asks models about hostile rows, with a hostile k and limits", predict, 3000, 40.0, **_SHARED),
     Attack("arrays-metrics", "measures hostile answers, labels, filters, propensities", metrics, 2000, 25.0, **_SHARED),
-    Attack("arrays-groups", "hands out labels of hostile groups", groups, 1000, 30.0, **_SHARED),
+    Attack(
+        "arrays-groups", "hands out labels of hostile groups", groups, 1000, 30.0, **(_SHARED | {"warm": warm_groups})
+    ),
     Attack("arrays-trees", "builds trees from hostile vectors and nodes", trees, 1000, 25.0, **_SHARED),
     Attack("arrays-texts", "learns from and asks about texts that are none", texts, 500, 25.0, **_SHARED),
     Attack("settings", "changes parameters to hostile values before and after fit", settings, 1500, 40.0, **_SHARED),

@@ -195,7 +195,7 @@ def warm(samples: Path) -> None:
 
 _SMALL: dict[str, Any] = {"native": True, "warm": warm, "group": "claims", "memory": 256 * MiB}
 ATTACKS = [
-    Attack("bombs-packed", "reads kilobytes that unpack to gigabytes", packed, 40, 60.0, group="bombs", prepare=pack, warm=warm),
+    Attack("bombs-packed", "reads kilobytes that unpack to gigabytes", packed, 40, 60.0, 8, group="bombs", prepare=pack, warm=warm),
     Attack("bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 25.0, **_SMALL),
     Attack("bombs-nested", "reads what is nested deeply or very long", nested, 200, 25.0, **_SMALL),
 ]
