@@ -43,10 +43,10 @@ def check_command(case: Case, arguments: Sequence[Any], **options: Any) -> Ended
     lines = ended.err.splitlines()
     if ended.status == 2:
         if len(lines) != 1 or not lines[0].startswith("labelwood: ") or len(lines[0]) > _LONGEST:
-            raise Failure(MESSAGE, f"{len(lines)} lines, {len(ended.err)} characters in {name}: {ascii(ended.err[:150])}")
+            raise Failure(MESSAGE, f"{len(lines)} lines, {len(ended.err)} characters in {name}: {ended.err[:150]!a}")
         raise LabelwoodError(lines[0])
     if ended.status == 0 and lines:
-        raise Failure(MESSAGE, f"success with lines on standard error in {name}: {ascii(ended.err[:150])}")
+        raise Failure(MESSAGE, f"success with lines on standard error in {name}: {ended.err[:150]!a}")
     return ended
 
 
@@ -153,7 +153,13 @@ def _end(*_: object) -> None:
 
 def warm_commands() -> None:
     """Imports what commands need, so that forks have it."""
-    for name in ("labelwood.cli", "labelwood.models.text", "labelwood.data.read", "labelwood.data.write", "pyarrow.csv"):
+    for name in (
+        "labelwood.cli",
+        "labelwood.models.text",
+        "labelwood.data.read",
+        "labelwood.data.write",
+        "pyarrow.csv",
+    ):
         import_module(name)
     for name in ("tree", "centroid"):
         import_module(f"labelwood.models.{name}")

@@ -56,7 +56,9 @@ def broken(rng: Random, sound: Any) -> Made:
         at = rng.choice([0, len(bad.indptr) - 1, rng.randrange(len(bad.indptr))])
         bad.indptr[at] = rng.choice([*LARGE, int(bad.indptr[at]) + 1, int(bad.indptr[at]) - 1])
     if what == "shape":
-        bad._shape = rng.choice([(bad.shape[0] + 5, bad.shape[1]), (bad.shape[0], 1), (bad.shape[0], 2**31), (0, 0), (-1, 3)])
+        bad._shape = rng.choice(
+            [(bad.shape[0] + 5, bad.shape[1]), (bad.shape[0], 1), (bad.shape[0], 2**31), (0, 0), (-1, 3)]
+        )
     if rng.random() < 0.3:
         bad.has_sorted_indices = bad.has_canonical_format = rng.choice([True, False])
     return Made(bad, f"broken {what}")
@@ -100,7 +102,9 @@ def twisted(rng: Random, sound: Any) -> Made:
 
 def retyped(rng: Random, sound: Any) -> Made:
     """Numbers of other types."""
-    kind = rng.choice(["int8", "uint64", "bool", "complex64", "float16", "datetime64[s]", "U5", "S3", "O", "V4", "i4,f4"])
+    kind = rng.choice(
+        ["int8", "uint64", "bool", "complex64", "float16", "datetime64[s]", "U5", "S3", "O", "V4", "i4,f4"]
+    )
     dense = sound.toarray()
     if kind == "i4,f4":
         return Made(np.zeros(dense.shape, kind), kind)
@@ -113,8 +117,10 @@ def odd(rng: Random, sound: Any) -> Made:
     """What is no matrix."""
     dense = sound.toarray()
     made = [
-        None, 3, "text", b"bytes", [], [[]], [[1], [1, 2]], {}, {"a": 1}, object(), np.array(1.0), dense[0], dense[None],
-        dense[:0], dense[:, :0], sparse.csr_array((0, 0)), sparse.coo_array(dense[0]), np.ma.masked_array(dense, dense > 0),
+        None, 3, "text", b"bytes", [], [[]], [[1], [1, 2]], {}, {"a": 1}, object(), np.array(1.0), dense[0],
+        dense[None],
+        dense[:0], dense[:, :0], sparse.csr_array((0, 0)), sparse.coo_array(dense[0]),
+        np.ma.masked_array(dense, dense > 0),
         Counting(dense, (dense.shape[0], dense.shape[1] + 9)), Counting(dense, (1 << 40, 2)), [["a", "b"]], [[None]],
         dense[:-1], dense[:, :-1], sound[:-1], sound[:, :-1], iter([1, 2]), range(5), [dense.tolist()],
         np.broadcast_to(np.float32(1), (dense.shape[0], dense.shape[1])), sparse.csr_array((dense.shape[0], 2**31 + 5)),
@@ -139,9 +145,12 @@ def vector(rng: Random, n: int) -> Made:
     """A hostile vector where one number for each of n rows belongs."""
     good = np.arange(n)
     made = [
-        good[:-1], np.append(good, 0), good - 1, good * 10**6, good.astype(np.float32) + 0.5, np.full(n, np.nan), good[None],
-        np.full(n, 2**31 - 1), np.full(n, -1), good.astype("U"), [None] * n, "text", 3, None, [], np.full(n, 2**63, np.uint64),
-        np.full(n, np.inf), np.zeros(n), np.full(n, 1e308), good.astype(complex), [[1]] * n, good[::-1], good.astype(object),
+        good[:-1], np.append(good, 0), good - 1, good * 10**6, good.astype(np.float32) + 0.5, np.full(n, np.nan),
+        good[None],
+        np.full(n, 2**31 - 1), np.full(n, -1), good.astype("U"), [None] * n, "text", 3, None, [],
+        np.full(n, 2**63, np.uint64),
+        np.full(n, np.inf), np.zeros(n), np.full(n, 1e308), good.astype(complex), [[1]] * n, good[::-1],
+        good.astype(object),
         np.full(n, -1.0), {"a": 1}, np.ones((n, n)), good.astype("datetime64[s]"), np.full(n, 10**12),
     ]  # fmt: skip
     value = rng.choice(made)
@@ -151,8 +160,10 @@ def vector(rng: Random, n: int) -> Made:
 def pairs(rng: Random, n_rows: int, n_labels: int) -> Any:
     """Hostile pairs of row and label."""
     return rng.choice([
-        [[0, 0]], [[-1, 0]], [[0, -1]], [[n_rows, 0]], [[0, n_labels]], [[2**31, 2**31]], [[2**63, 0]], [[0.5, 0]], [0, 1],
-        [[0, 1, 2]], [], [[]], "0 0", None, np.zeros((0, 2)), np.full((3, 2), np.nan), [["a", "b"]], [[0, 0]] * 5, {0: 0},
+        [[0, 0]], [[-1, 0]], [[0, -1]], [[n_rows, 0]], [[0, n_labels]], [[2**31, 2**31]], [[2**63, 0]], [[0.5, 0]],
+        [0, 1],
+        [[0, 1, 2]], [], [[]], "0 0", None, np.zeros((0, 2)), np.full((3, 2), np.nan), [["a", "b"]], [[0, 0]] * 5,
+        {0: 0},
         np.zeros((2, 2), np.uint8), [[None, 0]], sparse.csr_array((2, 2)),
     ])  # fmt: skip
 

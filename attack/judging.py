@@ -81,7 +81,7 @@ def told(message: str, folder: Path) -> tuple[str, str]:
         ),
         None,
     )
-    return (REFUSED, line) if fault is None else (MESSAGE, f"{fault}: {ascii(line[:200])}")
+    return (REFUSED, line) if fault is None else (MESSAGE, f"{fault}: {line[:200]!a}")
 
 
 def _encodes(text: str) -> bool:
@@ -99,7 +99,9 @@ def place_of(error: BaseException) -> str:
     frames, home = traceback.extract_tb(error.__traceback__), str(Path(labelwood.__file__).parent)
     inside = [frame for frame in frames if frame.filename.startswith(home)]
     last = (inside or frames)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno}" if inside else f"{Path(last.filename).name} in the attack itself"
+    where = (
+        f"{Path(last.filename).name}:{last.lineno}" if inside else f"{Path(last.filename).name} in the attack itself"
+    )
     return f"{type(error).__name__} at {where}: {ascii(str(error))[:200]}"
 
 

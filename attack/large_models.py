@@ -27,7 +27,9 @@ def make(folder: Path) -> None:
         rng = np.random.default_rng(number)
         X = sparse.random_array((300, N_FEATURES), density=0.05, rng=rng, dtype=np.float32, format="csr")
         lw.CentroidClassifier(n_threads=1).fit(X, Y).save(folder / str(number))
-    lw.TextClassifier(model="centroid", n_threads=1).fit(["a dog", "a rose"] * 9, [["x"], ["y"]] * 9).save(folder / "text")
+    lw.TextClassifier(model="centroid", n_threads=1).fit(["a dog", "a rose"] * 9, [["x"], ["y"]] * 9).save(
+        folder / "text"
+    )
     lw.write(lw.Dataset.from_texts([f"a dog {i}" for i in range(20_000)], [["x"]] * 20_000), folder / "rows.jsonl")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from attack import page, sanitized
 from attack.attacks import all_attacks, find
 from attack.protocol import FAILURES, Attack
-from attack.running import Result, run_all, run_block
+from attack.running import Result, Run, run_all, run_block
 
 USUAL = 5.0  # minutes
 
@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs what the command line asks for; 0 if nothing failed."""
     options = parsed(arguments)
     if options.sanitize:
-        sanitized.use()
+        sanitized.use()  # before anything that takes time
     work = Path(tempfile.mkdtemp(prefix="labelwood-attack-"))
     started = time.monotonic()
     try:
@@ -67,18 +67,14 @@ def chosen(options: argparse.Namespace) -> list[Attack]:
         return [find(options.only)]
     names = tuple(options.names) or ("",)
     return [
-        attack
-        for attack in all_attacks()
-        if attack.name.startswith(names) and (attack.native or not options.sanitize)
+        attack for attack in all_attacks() if attack.name.startswith(names) and (attack.native or not options.sanitize)
     ]
 
 
 def one_case(attack: Attack, number: int, seed: int, work: Path) -> Result:
     """Repeats one case."""
-    import threading
-
     result = Result(attack, 1, attack.budget)
-    run_block(result, number, number + 1, seed, work, threading.Lock())
+    run_block(Run(seed, work), result, number, number + 1)
     return result
 
 

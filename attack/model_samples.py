@@ -72,7 +72,9 @@ def softmax_compressed(folder: Path) -> Any:
 def text(folder: Path) -> Any:
     import labelwood as lw
 
-    words = lw.JoinedVectorizer(parts=[lw.TextVectorizer(), lw.TextVectorizer(analyzer="char_wb", ngrams=(3, 4), n_buckets=50)])
+    words = lw.JoinedVectorizer(
+        parts=[lw.TextVectorizer(), lw.TextVectorizer(analyzer="char_wb", ngrams=(3, 4), n_buckets=50)]
+    )
     tree = lw.TreeClassifier(tree="balanced", max_leaf=4)
     made, Y, _ = texts()
     return lw.TextClassifier(model=tree, vectorizer=words).fit(made, [[f"n{label}"] for label in Y.indices])
@@ -117,8 +119,9 @@ def fused(folder: Path) -> Any:
 
 
 def _prime(checkpoint: str) -> Any:
-    import labelwood as lw
     from tests.prime.samples import changed
+
+    import labelwood as lw
 
     settings = changed(
         encoder={"checkpoint": checkpoint}, prototypes={"free_vectors": 8, "feedforward": 16}, training={"epochs": 1}

@@ -109,7 +109,13 @@ def _filled(rng: Random, a: Any) -> Any:
 
 def _reordered(rng: Random, a: Any) -> Any:
     order = np.random.default_rng(rng.randrange(1 << 30)).permutation(a.size)
-    return rng.choice([a.reshape(-1)[order].reshape(a.shape), a.reshape(-1)[::-1].reshape(a.shape), np.sort(a, axis=None).reshape(a.shape)])
+    return rng.choice(
+        [
+            a.reshape(-1)[order].reshape(a.shape),
+            a.reshape(-1)[::-1].reshape(a.shape),
+            np.sort(a, axis=None).reshape(a.shape),
+        ]
+    )
 
 
 def _resized(rng: Random, a: Any) -> Any:
@@ -131,7 +137,9 @@ def _reshaped(rng: Random, a: Any) -> Any:
 def _retyped(rng: Random, a: Any) -> Any:
     """Other dtypes: the same numbers, or the same bytes."""
     if rng.random() < 0.5:
-        wanted = rng.choice(["int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64", "bool"])
+        wanted = rng.choice(
+            ["int8", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32", "float64", "bool"]
+        )
         with np.errstate(all="ignore"):
             return a.astype(wanted)
     same = {1: ["int8", "uint8"], 2: ["float16", "int16"], 4: ["int32", "float32", "uint32"], 8: ["int64", "float64"]}
@@ -142,6 +150,11 @@ def model(rng: Random, opened: Opened, others: list[Opened]) -> None:
     """Changes a model in one to three ways."""
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         rng.choice(WAYS)(rng, opened, others)
+
+
+def frame(rng: Random, opened: Opened) -> None:
+    """Changes only what describes the contents: the manifest, the header, the length of the arrays' file."""
+    rng.choice([_header, _named_array, _file, _manifest_key])(rng, opened, [opened])
 
 
 def _manifest_value(rng: Random, opened: Opened, others: list[Opened]) -> None:

@@ -31,9 +31,7 @@ class Opened:
             .copy()
             for key, entry in json.loads(data[8:start]).items()
         }
-        self.names = {
-            name: (folder / name).read_bytes() for name in self.raw["files"] if name.endswith(".arrow")
-        }
+        self.names = {name: (folder / name).read_bytes() for name in self.raw["files"] if name.endswith(".arrow")}
         self.changes_header: Any = None  # a function that changes the header of the arrays' file
         self.changes_bytes: Any = None  # and one that changes all its bytes
 
@@ -84,7 +82,11 @@ class Opened:
         for key in order:
             data = np.ascontiguousarray(arrays[key]).tobytes()
             shape = list(arrays[key].shape)
-            header[key] = {"dtype": CODES[arrays[key].dtype.name], "shape": shape, "data_offsets": [end, end + len(data)]}
+            header[key] = {
+                "dtype": CODES[arrays[key].dtype.name],
+                "shape": shape,
+                "data_offsets": [end, end + len(data)],
+            }
             body.append(data)
             end += len(data)
         if self.changes_header is not None:

@@ -15,20 +15,21 @@ _HEAD = ("attack", "what it tries", "cases", "refused", "answered", "failures", 
 INTRODUCTION = """\
 # Attacks
 
-`{command}` wrote this page on {date} for commit `{commit}`. The same seed ({seed}) gives the same cases on every machine;
-how many of them run in the time that an attack has depends on the machine, and the table says so ("180 of 200").
+`{command}` wrote this page on {date} for commit `{commit}`. The same seed ({seed}) gives the same cases on every
+machine; how many of them run in the time that an attack has depends on the machine, and the table says so ("180 of
+200").
 
 Each attack tries many cases in processes of their own, under limits of memory, CPU and time. A case is withstood if
-Labelwood **refuses** it with an error of its own and one line of text, or **answers** it and the answer is right as far as
-that can be checked: ids that exist and are in order, the same answer for one row and for many, the same model after
-another save. Everything else is a **failure**: a crash, an abort, an error of another type, no end within the limits, more
-memory than the cap, a wrong answer, a file that is lost or changed, a connection to the network, code that ran.
+Labelwood **refuses** it with an error of its own and one line of text, or **answers** it and the answer is right as far
+as that can be checked: ids that exist and are in order, the same answer for one row and for many, the same model after
+another save. Everything else is a **failure**: a crash, an abort, an error of another type, no end within the limits,
+more memory than the cap, a wrong answer, a file that is lost or changed, a connection to the network, code that ran.
 
 What is attacked: saved models of every kind (changed with all sizes and hashes made right again), arrays that callers
-pass, files of every format, bombs that are small and become large, saves and outputs that are killed, raced, or meet a full
-disk, and the command line. What is not: the service's host, the packages that Labelwood uses beyond the ways in which it
-calls them, side channels, and the training of models on data that was poisoned. A run of some minutes shows that simple
-mistakes are absent, not that all are.
+pass, files of every format, bombs that are small and become large, saves and outputs that are killed, raced, or meet a
+full disk, and the command line. What is not: the machine, the packages that Labelwood uses beyond the ways in which it
+calls them, side channels, and models that learned from poisoned data. A run of some minutes shows that simple mistakes
+are absent, not that all are.
 
 Files and connections are watched from Python: what native code of other packages opens on its own is not seen.
 """
@@ -105,9 +106,7 @@ def failures(results: list[Result], seed: int) -> str:
 
 def rendered(results: list[Result], seed: int, command: str) -> str:
     """The page."""
-    head = INTRODUCTION.format(
-        command=command, date=datetime.now(UTC).date().isoformat(), commit=commit(), seed=seed
-    )
+    head = INTRODUCTION.format(command=command, date=datetime.now(UTC).date().isoformat(), commit=commit(), seed=seed)
     found = failures(results, seed)
     end = f"\n## Failures\n\nEach with the command that repeats it.\n\n```text\n{found}```\n" if found else ""
     return f"{head}\n{table(results)}\n{end}"

@@ -27,6 +27,15 @@ _REPORT = re.compile(r"ERROR: AddressSanitizer: \S+|runtime error: .*|terminate 
 
 
 @dataclass
+class Run:
+    """What all children of a run share."""
+
+    seed: int
+    work: Path  # for samples, logs and scratch folders
+    lock: threading.Lock = field(default_factory=threading.Lock)  # for results
+
+
+@dataclass
 class Result:
     """What came of an attack: the verdicts by the numbers of the cases that ran."""
 
@@ -52,24 +61,24 @@ def run_all(attacks: list[Attack], seed: int, scale: float, work: Path, jobs: in
         for result in results
         if first < result.planned
     ]
-    lock = threading.Lock()
+    run = Run(seed, work)
     with ThreadPoolExecutor(jobs) as pool:
-        for waiting in [pool.submit(run_block, *block, seed, work, lock) for block in blocks]:
+        for waiting in [pool.submit(run_block, run, *block) for block in blocks]:
             waiting.result()
     return results
 
 
-def run_block(result: Result, first: int, last: int, seed: int, work: Path, lock: threading.Lock) -> None:
+def run_block(run: Run, result: Result, first: int, last: int) -> None:
     """Runs cases `first` to `last` - 1, in as many children as it takes."""
     while first < last and not result.is_over:
-        first = run_child(result, first, last, seed, work, lock)
+        first = run_child(run, result, first, last)
 
 
-def run_child(result: Result, first: int, last: int, seed: int, work: Path, lock: threading.Lock) -> int:
+def run_child(run: Run, result: Result, first: int, last: int) -> int:
     """Runs cases in one child until it ends or must be ended; returns the number of the case to go on with."""
     announced, started = None, time.monotonic()
-    log = work / f"log-{threading.get_ident()}"
-    with child(result.attack, first, last, seed, work, log) as (process, lines):
+    log = run.work / f"log-{threading.get_ident()}"
+    with child(run, result.attack, first, last, log) as (process, lines):
         limit, pending = _STARTING, ""
         while True:
             ready, _, _ = select.select([lines], [], [], limit)
@@ -82,7 +91,7 @@ def run_child(result: Result, first: int, last: int, seed: int, work: Path, lock
                 announced = message.get("begin")
                 if announced is None:
                     number = message.pop("end")
-                    with lock:
+                    with run.lock:
                         result.verdicts[number] = Verdict(**message)
                         result.used += time.monotonic() - started
                     first, started = number + 1, time.monotonic()
@@ -99,7 +108,7 @@ def run_child(result: Result, first: int, last: int, seed: int, work: Path, lock
     if announced is None:
         result.broken = log.read_text("utf-8", "replace").strip()[-1500:] or f"the child ended with status {status}"
         return last
-    with lock:
+    with run.lock:
         result.verdicts[announced] = died(status, silent=silent, log=log)
         result.used += time.monotonic() - started
     return announced + 1
@@ -118,13 +127,11 @@ def died(status: int, *, silent: bool, log: Path) -> Verdict:
 
 
 @contextmanager
-def child(
-    attack: Attack, first: int, last: int, seed: int, work: Path, log: Path
-) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def child(run: Run, attack: Attack, first: int, last: int, log: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A child that runs cases, and the end of the pipe that its messages come from."""
     ours, theirs = os.pipe()
     command = [sys.executable, "-m", "attack.worker", attack.name]
-    command += [*map(str, (seed, first, last)), str(work), str(theirs)]
+    command += map(str, (run.seed, first, last, run.work, theirs))
     try:
         with log.open("wb") as output:
             process = subprocess.Popen(

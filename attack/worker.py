@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 from typing import IO, Any
 
-from attack import judging
+from attack import judging, sanitized
 from attack.protocol import Attack, Case, MiB, random_of
 from attack.watching import Watch
 
@@ -26,8 +26,9 @@ from attack.watching import Watch
 _SLACK = 768 * MiB
 
 
-def main(name: str, seed: str, first: str, last: str, work: str, pipe: str) -> None:
+def main(arguments: list[str]) -> None:
     """Runs cases `first` to `last` - 1."""
+    name, seed, first, last, work, pipe = arguments
     from attack.attacks import find
 
     attack, folder = find(name), Path(work)
@@ -35,6 +36,7 @@ def main(name: str, seed: str, first: str, last: str, work: str, pipe: str) -> N
         os.set_inheritable(out.fileno(), False)
         warnings.simplefilter("ignore")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        sanitized.load()
         samples = prepared(attack, folder / "samples")
         if attack.warm is not None:
             attack.warm(samples)
@@ -95,4 +97,4 @@ def tell(out: IO[str], **message: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -15,8 +15,10 @@ def all_attacks() -> list[Attack]:
 
 
 def find(name: str) -> Attack:
-    """The attack of a name."""
-    known = {attack.name: attack for attack in all_attacks()}
+    """The attack of a name; one of another module is named as module:name."""
+    module, _, other = name.rpartition(":")
+    attacks = import_module(module).ATTACKS if module and other else all_attacks()
+    known = {attack.name: attack for attack in attacks}
     if name not in known:
         raise SystemExit(f"there is no attack {name!r}; there are: {', '.join(known)}")
     return known[name]

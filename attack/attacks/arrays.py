@@ -83,7 +83,11 @@ def settings(case: Case) -> None:
     name = case.rng.choice(sorted(set(model.get_params()) - {"verbose"}))
     old = model.get_params()[name]
     new = mutations.value(case.rng, case.rng.choice([old, 1, 1.0, "max"]), mutations.TEXTS)
-    if name in {"n_trees", "epochs", "max_passes", "rounds", "dim", "n_threads"} and isinstance(new, int | float) and new > 50:
+    if (
+        name in {"n_trees", "epochs", "max_passes", "rounds", "dim", "n_threads"}
+        and isinstance(new, int | float)
+        and new > 50
+    ):
         return  # so much work is asked for honestly
     model.set_params(**{name: new})
     if not after:
@@ -153,7 +157,9 @@ def trees(case: Case) -> None:
     if case.rng.random() < 0.5:
         vectors = hostile.matrix(case.rng, X).value
         build = case.rng.choice(list(lw.trees.BUILDERS.values()))
-        tree = build(vectors, arity=case.rng.choice([2, 16, 0, 10**9]), max_leaf=case.rng.choice([1, 5, 0]), seed=0, n_threads=1)
+        tree = build(
+            vectors, arity=case.rng.choice([2, 16, 0, 10**9]), max_leaf=case.rng.choice([1, 5, 0]), seed=0, n_threads=1
+        )
         if sorted(tree.labels.tolist()) != list(range(60)):
             raise Failure(WRONG, "the tree does not hold every label once")
     else:
@@ -171,13 +177,32 @@ def texts(case: Case) -> None:
 
     good, Y, _ = model_samples.texts(n_rows=48)
     bad: list[Any] = list(good)
-    words = [None, 3, 0.5, b"bytes", "", " ", "\x00", "\ud800", "x" * 10**6, "\u202e" * 99, ["a"], float("nan"), "é" * 999, "\U0010ffff"]
+    words = [
+        None,
+        3,
+        0.5,
+        b"bytes",
+        "",
+        " ",
+        "\x00",
+        "\ud800",
+        "x" * 10**6,
+        "\u202e" * 99,
+        ["a"],
+        float("nan"),
+        "é" * 999,
+        "\U0010ffff",
+    ]
     for _ in range(case.rng.choice([1, 48])):
         bad[case.rng.randrange(48)] = case.rng.choice(words)
-    bad = case.rng.choice([bad, bad, np.array(bad, object), "one text", None, 5, good[:5], iter(good), [], {"a": 1}, [good]])
+    bad = case.rng.choice(
+        [bad, bad, np.array(bad, object), "one text", None, 5, good[:5], iter(good), [], {"a": 1}, [good]]
+    )
     names: Any = [[f"n{label}"] for label in Y.indices]
     if case.rng.random() < 0.3:
-        names = case.rng.choice([names[:5], None, "n", [["\ud800"]] * 48, [[None]] * 48, [[]] * 48, [3] * 48, [["\x00", ""]] * 48])
+        names = case.rng.choice(
+            [names[:5], None, "n", [["\ud800"]] * 48, [[None]] * 48, [[]] * 48, [3] * 48, [["\x00", ""]] * 48]
+        )
     sound = lw.load(case.samples / "text")
     if case.rng.random() < 0.5:
         top = sound.predict_topk(bad, 3)
@@ -210,7 +235,9 @@ _SHARED: dict[str, Any] = {"native": True, "group": "models", "prepare": model_s
 _ROWS = sorted(set(model_samples.MADE) - model_samples.READ_TEXTS)
 ATTACKS = [
     Attack("arrays-fit", "passes hostile rows, labels and weights to fit of every engine", fit, 3000, 60.0, **_SHARED),
-    Attack("arrays-predict", "asks models about hostile rows, with a hostile k and limits", predict, 3000, 40.0, **_SHARED),
+    Attack(
+        "arrays-predict", "asks models about hostile rows, with a hostile k and limits", predict, 3000, 40.0, **_SHARED
+    ),
     Attack("arrays-metrics", "measures hostile answers, labels, filters, propensities", metrics, 2000, 25.0, **_SHARED),
     Attack(
         "arrays-groups", "hands out labels of hostile groups", groups, 1000, 30.0, **(_SHARED | {"warm": warm_groups})

@@ -135,7 +135,9 @@ def _svmlight(rng: Random, folder: Path, n: int) -> Path:
 
 def _header(rng: Random, folder: Path, n: int) -> Path:
     path = folder / rng.choice(["train.txt", "trn_X_Xf.txt"])
-    path.write_text(rng.choice([f"1 {n} 2\n0 0:1\n", f"1 2 {n}\n0 0:1\n", f"{n} 2 2\n0 0:1\n", f"1 {n} {n}\n{n - 1} {n - 1}:1\n"]))
+    path.write_text(
+        rng.choice([f"1 {n} 2\n0 0:1\n", f"1 2 {n}\n0 0:1\n", f"{n} 2 2\n0 0:1\n", f"1 {n} {n}\n{n - 1} {n - 1}:1\n"])
+    )
     return path
 
 
@@ -195,7 +197,19 @@ def warm(samples: Path) -> None:
 
 _SMALL: dict[str, Any] = {"native": True, "warm": warm, "group": "claims", "memory": 256 * MiB}
 ATTACKS = [
-    Attack("bombs-packed", "reads kilobytes that unpack to gigabytes", packed, 40, 60.0, 8, group="bombs", prepare=pack, warm=warm),
-    Attack("bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 25.0, **_SMALL),
+    Attack(
+        "bombs-packed",
+        "reads kilobytes that unpack to gigabytes",
+        packed,
+        40,
+        60.0,
+        8,
+        group="bombs",
+        prepare=pack,
+        warm=warm,
+    ),
+    Attack(
+        "bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 25.0, **_SMALL
+    ),
     Attack("bombs-nested", "reads what is nested deeply or very long", nested, 200, 25.0, **_SMALL),
 ]

@@ -14,10 +14,36 @@ from attack.commands import check_command, run, warm_commands
 from attack.protocol import FILE, HANG, MESSAGE, Attack, Case, Failure
 
 COMMANDS = ["train", "predict", "evaluate", "explain", "impute", "compress", "info", "convert"]
-OPTIONS = ["-o", "--output", "--json", "--set", "-k", "--split", "--format", "--label-file", "--filter-file", "--threads"]
+OPTIONS = [
+    "-o",
+    "--output",
+    "--json",
+    "--set",
+    "-k",
+    "--split",
+    "--format",
+    "--label-file",
+    "--filter-file",
+    "--threads",
+]
 OPTIONS += ["--text-column", "--label-separator", "--config", "--model", "--preset", "--ks", "--min-score", "--include"]
 OPTIONS += ["--exclude", "--grouped", "--eagle", "--to", "--features", "--part", "--no-verify", "--unknown", "-x", "--"]
-VALUES = ["", "0", "-1", "nan", "1e999", "9" * 400, "a=b", "n_trees=0", "=", "params=1", "a.b.c=1", "\n", "x\ny", "\x1b[31m"]
+VALUES = [
+    "",
+    "0",
+    "-1",
+    "nan",
+    "1e999",
+    "9" * 400,
+    "a=b",
+    "n_trees=0",
+    "=",
+    "params=1",
+    "a.b.c=1",
+    "\n",
+    "x\ny",
+    "\x1b[31m",
+]
 VALUES += ["tree", "centroid", "[", "é" * 200, "x" * 5000, "%s{}", "~", "1,2", "true", "k = 3", "jsonl", "csv"]
 
 
@@ -64,10 +90,14 @@ def names(case: Case) -> None:
 def odd_name(rng: Random) -> bytes:
     """A name that no well-meaning user gives a file."""
     made = [
-        b"a\nb.jsonl", b"\xff\xfe.jsonl", b"\xed\xa0\x80.csv", b"x" * 255 + b".jsonl", b"x" * 5000, b"--help", b"-o", b" ", b"..",
-        b".", b"", b"a\x1b[31m.jsonl", b"\r.jsonl", b"labels.jsonl", b"manifest.json", b"~", b"$(touch x).jsonl", b"'\"`.jsonl",
-        b"/dev/null", b"/dev/zero", b"/dev/full", b"/proc/self/mem", b"/proc/self/environ", b"/proc/1/root", b"/etc/shadow",
-        "\u202egnp.jsonl".encode(), "e\u0301.jsonl".encode(), b"a/b/c/d.jsonl", b"//", b"%s%n.jsonl", b"CON.jsonl", b".gz",
+        b"a\nb.jsonl", b"\xff\xfe.jsonl", b"\xed\xa0\x80.csv", b"x" * 255 + b".jsonl", b"x" * 5000, b"--help", b"-o",
+        b" ", b"..",
+        b".", b"", b"a\x1b[31m.jsonl", b"\r.jsonl", b"labels.jsonl", b"manifest.json", b"~", b"$(touch x).jsonl",
+        b"'\"`.jsonl",
+        b"/dev/null", b"/dev/zero", b"/dev/full", b"/proc/self/mem", b"/proc/self/environ", b"/proc/1/root",
+        b"/etc/shadow",
+        "\u202egnp.jsonl".encode(), "e\u0301.jsonl".encode(), b"a/b/c/d.jsonl", b"//", b"%s%n.jsonl", b"CON.jsonl",
+        b".gz",
         b".jsonl", b"a.jsonl.gz.xz", b"a.unknown", b"{}.jsonl", b"*.jsonl", b"a\tb.jsonl", "\u2028.jsonl".encode(),
     ]  # fmt: skip
     return rng.choice(made)
@@ -77,7 +107,9 @@ def streams(case: Case) -> None:
     """Standard output that is closed, full or read by nobody, and standard input that is closed or holds anything."""
     model, rows = case.samples / "model", case.samples / "rows.jsonl" / "rows.jsonl"
     given = case.rng.choice([rows, rows, "-", "/dev/stdin"])
-    command = case.rng.choice([["predict", model, given], ["info", rows], ["evaluate", model, rows], ["--help"], ["info", model]])
+    command = case.rng.choice(
+        [["predict", model, given], ["info", rows], ["evaluate", model, rows], ["--help"], ["info", model]]
+    )
     output = case.rng.choice(["closed", "nobody", "/dev/full", "kept"])
     source = case.rng.choice(["closed", "/dev/null", "rows", "anything"])
     anything = case.folder / "anything"
@@ -153,7 +185,14 @@ def warm(samples: Path) -> None:
 
 _SHARED: dict[str, Any] = {"group": "files", "prepare": file_samples.write_all, "warm": warm}
 ATTACKS = [
-    Attack("command-arguments", "gives commands options and values that do not belong to them", arguments, 500, 30.0, **_SHARED),
+    Attack(
+        "command-arguments",
+        "gives commands options and values that do not belong to them",
+        arguments,
+        500,
+        30.0,
+        **_SHARED,
+    ),
     Attack("command-names", "names files with line ends, broken UTF-8, devices, options", names, 400, 30.0, **_SHARED),
     Attack("command-streams", "closes, fills and abandons standard input and output", streams, 60, 30.0, **_SHARED),
     Attack("command-pipes", "puts named pipes and folders where files belong", pipes, 60, 30.0, **_SHARED),

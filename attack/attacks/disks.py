@@ -20,7 +20,7 @@ _OTHER_USER = 65_534
 
 
 def full(case: Case) -> None:
-    """The disk is full at some point of a save or of a command that writes: a small disk, or a limit of a file's size."""
+    """The disk is full at some point of a save: a small disk, or a limit of a file's size."""
     size = case.rng.randrange(1, 4_000_000)
     place = case.folder / "disk"
     place.mkdir()

@@ -16,8 +16,28 @@ from attack.protocol import CODE, FILE, Attack, Case, Failure
 REPOSITORY = "attacker/model"
 CODE_FILE = "from pathlib import Path\nPath({mark!r}).touch()\n"
 # Types of models that build other models, or that have sizes that no weight bounds.
-TYPES = ["bert", "distilbert", "roberta", "detr", "dpt", "perceiver", "timm_backbone", "encoder-decoder", "clip", "longformer"]
-TYPES += ["conditional_detr", "deformable_detr", "table-transformer", "vision-encoder-decoder", "xlnet", "mra", "albert", "t5"]
+TYPES = [
+    "bert",
+    "distilbert",
+    "roberta",
+    "detr",
+    "dpt",
+    "perceiver",
+    "timm_backbone",
+    "encoder-decoder",
+    "clip",
+    "longformer",
+]
+TYPES += [
+    "conditional_detr",
+    "deformable_detr",
+    "table-transformer",
+    "vision-encoder-decoder",
+    "xlnet",
+    "mra",
+    "albert",
+    "t5",
+]
 KEYS: list[tuple[str, Any]] = [
     ("backbone", REPOSITORY),
     ("use_timm_backbone", False),
@@ -109,21 +129,36 @@ def encoder_of(opened: Opened) -> dict[str, Any]:
 def _normalizer(rng: Random, rules: dict[str, Any]) -> None:
     made: list[Any] = [{"type": "Precompiled", "precompiled_charsmap": rng.choice(CHARSMAPS)}]
     made += [{"type": "Replace", "pattern": {"Regex": pattern}, "content": "x" * n} for pattern, n in _patterns(rng)]
-    made += [{"type": "Sequence", "normalizers": [{"type": "NFKC"}] * 10_000}, {"type": "Prepend", "prepend": "x" * 10**6}]
+    made += [
+        {"type": "Sequence", "normalizers": [{"type": "NFKC"}] * 10_000},
+        {"type": "Prepend", "prepend": "x" * 10**6},
+    ]
     made += [{"type": "Unknown"}, {"type": "Precompiled", "precompiled_charsmap": _random_charsmap(rng)}, [], 3]
     rules["normalizer"] = rng.choice(made)
 
 
 def _pre_tokenizer(rng: Random, rules: dict[str, Any]) -> None:
     made: list[Any] = [
-        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False} for pattern, _ in _patterns(rng)
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern, _ in _patterns(rng)
     ]
     made += [{"type": "Sequence", "pretokenizers": []}, {"type": "Metaspace", "replacement": ""}, {"type": "ByteLevel"}]
     rules["pre_tokenizer"] = rng.choice(made)
 
 
 def _patterns(rng: Random) -> list[tuple[str, int]]:
-    patterns = ["", "(a+)+$", "(", "(?<n>x)\\g<n>", ".*.*.*=.*", "[\\s\\S]{0,65535}", "(?:(?:a|b)*)*c", "\\p{L}" * 1000, "\\", "a{99999}"]
+    patterns = [
+        "",
+        "(a+)+$",
+        "(",
+        "(?<n>x)\\g<n>",
+        ".*.*.*=.*",
+        "[\\s\\S]{0,65535}",
+        "(?:(?:a|b)*)*c",
+        "\\p{L}" * 1000,
+        "\\",
+        "a{99999}",
+    ]
     return [(pattern, rng.choice([0, 1, 10_000])) for pattern in patterns]
 
 
@@ -146,14 +181,15 @@ def _model(rng: Random, rules: dict[str, Any]) -> None:
             {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"], "dropout": 0.5},
             {"type": "Unigram", "vocab": [["a", 1e308], ["b", -1e308]], "unk_id": 99},
             {"type": "Unigram", "vocab": [], "unk_id": 0, "byte_fallback": True},
-            {"type": "WordPiece", "vocab": {"[UNK]": 0}, "unk_token": "?", "continuing_subword_prefix": "", "max_input_chars_per_word": 0},
+            {"type": "WordPiece", "vocab": {"[UNK]": 0},
+                "unk_token": "?", "continuing_subword_prefix": "", "max_input_chars_per_word": 0},
             {"type": "WordLevel", "vocab": {}, "unk_token": "[UNK]"},
         ])  # fmt: skip
 
 
 def _any_value(rng: Random, rules: dict[str, Any]) -> None:
     for _ in range(rng.choice([1, 1, 2])):
-        places = [place for place in mutations.leaves(rules)]
+        places = list(mutations.leaves(rules))
         tops = [place for place in places if place[0] is not rules["model"].get("vocab")] or places
         holder, key = rng.choice(tops)
         holder[key] = mutations.value(rng, holder[key], ["WordLevel", "BPE", "Unigram", "Sequence", "Regex", "[UNK]"])
@@ -166,6 +202,13 @@ def warm_bert(samples: Any) -> None:
 
 _SHARED: dict[str, Any] = {"group": "models", "prepare": model_samples.save_all, "warm": warm_bert}
 ATTACKS = [
-    Attack("encoder-config", "loads encoders whose configuration names code, repositories, sizes", configuration, 400, 45.0, **_SHARED),
+    Attack(
+        "encoder-config",
+        "loads encoders whose configuration names code, repositories, sizes",
+        configuration,
+        400,
+        45.0,
+        **_SHARED,
+    ),
     Attack("encoder-tokenizer", "loads encoders with a hostile tokenizer.json", tokenizer, 500, 45.0, **_SHARED),
 ]

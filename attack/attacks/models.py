@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from attack import model_samples, mutations
 from attack.answers import check_answers, same_answers
 from attack.opened import Opened
 from attack.protocol import FILE, WRONG, Attack, Case, Failure
-
-_TRUSTED_PARTS = ["tree", "text", "prime-tiny"]
 
 
 def altered(name: str, case: Case) -> None:
@@ -76,19 +73,13 @@ def frames(case: Case) -> None:
 
     name = case.rng.choice(sorted(model_samples.MADE))
     opened = Opened(case.samples / name)
-    mutate_frame(case.rng, opened)
+    mutations.frame(case.rng, opened)
     try:
         opened.write(case.folder / "model")
     except (UnicodeEncodeError, ValueError):
         return
     touch(store.read(case.folder / "model", verify=False))
     store.describe(case.folder / "model")
-
-
-def mutate_frame(rng: Random, opened: Opened) -> None:
-    """The manifest's and the header's words and numbers, or the length of files."""
-    ways = [mutations._header, mutations._named_array, mutations._file, mutations._manifest_key]
-    rng.choice(ways)(rng, opened, [opened])
 
 
 def touch(state: Any) -> None:

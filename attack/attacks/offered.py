@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attack.protocol import ABORT, CRASH, HANG, MEMORY, MESSAGE, UNTYPED, Attack, Case, Failure
+from attack.protocol import ABORT, CRASH, HANG, MEMORY, UNTYPED, WRONG, Attack, Case, Failure, MiB
 
 
 def offered(module: str) -> Any:
@@ -40,9 +40,9 @@ def raise_outcome(word: str, detail: str) -> None:
     if word == "refused":
         raise LabelwoodError(detail)
     if word != "answered":
-        kinds = {"killed": ABORT if detail == "SIGABRT" else HANG if detail in {"SIGXCPU", "SIGALRM"} else CRASH}
-        memory = "MemoryError" in detail
-        raise Failure(MEMORY if memory else kinds.get(word, MESSAGE if "line" in word else UNTYPED), f"{word}: {detail}")
+        slow = any(name in detail for name in ("SIGXCPU", "SIGALRM"))
+        kinds = {"killed": HANG if slow else ABORT if "SIGABRT" in detail else CRASH, "wrong": WRONG, "hang": HANG}
+        raise Failure(MEMORY if "MemoryError" in detail else kinds.get(word, UNTYPED), f"{word}: {detail}")
 
 
 def save_models(folder: Path) -> None:
@@ -61,9 +61,52 @@ def load_torch(samples: Path) -> None:
             lw.load(place)
 
 
-ATTACKS: list[Attack] = []
-if offered("tests.store.hostile_models") is not None:
-    tries = "changes saved models as tests/store/hostile_models.py does"
-    ATTACKS.append(
-        Attack("models-offered", tries, altered_models, 400, 40.0, native=True, prepare=save_models, warm=load_torch)
-    )
+def hostile_arrays(case: Case) -> None:
+    """A case of tests/hostile/arrays.py."""
+    hostile = offered("tests.hostile.arrays")
+    kind, detail = hostile.attempt(hostile.case(case.rng.getrandbits(32), case.number))
+    raise_outcome({"right": "answered"}.get(kind, kind), detail)
+
+
+def hostile_files(case: Case) -> None:
+    """A file of tests/data/hostile_files.py, with other random numbers each time."""
+    hostile = offered("tests.data.hostile_files")
+    attack = hostile.ATTACKS[case.number % len(hostile.ATTACKS)]
+    outcome = hostile.run(attack, case.folder, case.rng.getrandbits(32))
+    if outcome.crash is not None:
+        raise_outcome("killed" if "status -" in outcome.crash else "untyped", f"{attack.name}: {outcome.crash}")
+    if outcome.peak_megabytes > attack.megabytes + 512:
+        raise Failure(MEMORY, f"{attack.name}: {outcome.peak_megabytes:.0f} MB")
+    raise_outcome("answered" if outcome.error is None else "refused", str(outcome.error))
+
+
+# The attack's name, the module it needs, and what it tries; each joins once its module is there.
+_WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "offered-models": (
+        "tests.store.hostile_models",
+        "changes saved models",
+        {
+            "run": altered_models,
+            "cases": 400,
+            "budget": 40.0,
+            "prepare": save_models,
+            "warm": load_torch,
+            "native": True,
+        },
+    ),
+    "offered-arrays": (
+        "tests.hostile.arrays",
+        "passes hostile arrays to public functions",
+        {"run": hostile_arrays, "cases": 1500, "budget": 40.0, "native": True, "memory": 2048 * MiB},
+    ),
+    "offered-files": (
+        "tests.data.hostile_files",
+        "reads hostile files and bombs",
+        {"run": hostile_files, "cases": 60, "budget": 60.0, "seconds": 60},
+    ),
+}
+ATTACKS = [
+    Attack(name, f"{tries}, as {module.replace('.', '/')}.py does", **how)
+    for name, (module, tries, how) in _WRAPPED.items()
+    if offered(module) is not None
+]

@@ -15,9 +15,45 @@ from attack.commands import check_command, warm_commands
 from attack.protocol import WRONG, Attack, Case, Failure
 
 # What formats give a meaning to, so that changes get past the first check.
-PIECES = [b"-1", b"999999999999", b"nan", b":", b",", b"\n", b"\r", b'"', b"null", b"[", b"]", b"{}", b"\xff", b"\0", b" "]
-PIECES += [b"1e99", b"#", b"__label__", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\\u0000", b"\\ud800", b"0x1", b"1_0", b"+1", b"\t"]
-OPTIONS: list[dict[str, Any]] = [{}, {}, {}, {"split": "test"}, {"format": "jsonl"}, {"format": "csv"}, {"format": "xc"}]
+PIECES = [
+    b"-1",
+    b"999999999999",
+    b"nan",
+    b":",
+    b",",
+    b"\n",
+    b"\r",
+    b'"',
+    b"null",
+    b"[",
+    b"]",
+    b"{}",
+    b"\xff",
+    b"\0",
+    b" ",
+]
+PIECES += [
+    b"1e99",
+    b"#",
+    b"__label__",
+    b"\xef\xbb\xbf",
+    b"\xe2\x80\xa8",
+    b"\\u0000",
+    b"\\ud800",
+    b"0x1",
+    b"1_0",
+    b"+1",
+    b"\t",
+]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {},
+    {},
+    {"split": "test"},
+    {"format": "jsonl"},
+    {"format": "csv"},
+    {"format": "xc"},
+]
 
 
 def edited(rng: Random, data: bytes) -> bytes:
@@ -179,7 +215,9 @@ def _parquet(rng: Random, folder: Path) -> Path:
     for _ in range(rng.choice([0, 0, 1])):
         table = table.append_column(rng.choice(["id", "text", "group", "labels"]), pa.array([1, None]))
     if rng.random() < 0.3:
-        table = table.slice(0, 0) if rng.random() < 0.5 else pa.table({"text": pa.array(["a", "b"]).dictionary_encode()})
+        table = (
+            table.slice(0, 0) if rng.random() < 0.5 else pa.table({"text": pa.array(["a", "b"]).dictionary_encode()})
+        )
     path = folder / "rows.parquet"
     parquet.write_table(table, path, compression=rng.choice(["none", "snappy", "gzip", "zstd"]), row_group_size=1)
     if rng.random() < 0.4:
@@ -204,7 +242,9 @@ def _arrays(rng: Random, folder: Path) -> Path:
         name = "rows.npz"
     key = rng.choice(sorted(parts))
     if rng.random() < 0.2:
-        parts[key] = rng.choice([np.array(b"csc"), np.array([2**40, 2**40]), np.array("x"), hostile_arrays.resized(rng, np.arange(4))])
+        parts[key] = rng.choice(
+            [np.array(b"csc"), np.array([2**40, 2**40]), np.array("x"), hostile_arrays.resized(rng, np.arange(4))]
+        )
     elif parts[key].dtype.kind in "iuf":
         parts[key] = mutations.array(rng, parts[key])
     else:
@@ -222,17 +262,35 @@ def _npz(parts: dict[str, Any]) -> bytes:
 
 def _sparse_text(rng: Random, folder: Path) -> Path:
     """Lines of labels and features with numbers at the limits."""
-    numbers = ["0", "1", "2", "-1", "2147483647", "2147483648", "99999999999999999999", "1.5", "nan", "", "00", "1e3", "+1"]
+    numbers = [
+        "0",
+        "1",
+        "2",
+        "-1",
+        "2147483647",
+        "2147483648",
+        "99999999999999999999",
+        "1.5",
+        "nan",
+        "",
+        "00",
+        "1e3",
+        "+1",
+    ]
     lines = []
     for _ in range(rng.choice([1, 2, 3])):
-        labels = ",".join(rng.choice(numbers[:3] if rng.random() < 0.7 else numbers) for _ in range(rng.choice([0, 1, 2])))
+        labels = ",".join(
+            rng.choice(numbers[:3] if rng.random() < 0.7 else numbers) for _ in range(rng.choice([0, 1, 2]))
+        )
         pairs = [
             f"{rng.choice(numbers[:3] if rng.random() < 0.7 else numbers)}:{rng.choice(['1', '0.5', *numbers])}"
             for _ in range(rng.choice([0, 1, 3]))
         ]
         lines.append(" ".join([labels, *pairs]))
     if rng.random() < 0.6:
-        lines.insert(0, " ".join(rng.choice([str(len(lines)), "3", *numbers]) for _ in range(rng.choice([2, 3, 3, 3, 4]))))
+        lines.insert(
+            0, " ".join(rng.choice([str(len(lines)), "3", *numbers]) for _ in range(rng.choice([2, 3, 3, 3, 4])))
+        )
     path = folder / rng.choice(["train.txt", "rows.svm", "trn_X_Xf.txt"])
     path.write_text("\n".join(lines) + rng.choice(["\n", "", "\r\n"]))
     return path
@@ -240,11 +298,44 @@ def _sparse_text(rng: Random, folder: Path) -> Path:
 
 def _table(rng: Random, folder: Path) -> Path:
     """CSV with odd quotes, columns and separators."""
-    cells = ["a", "", '"a"', '"a\nb"', '"a""b"', "a;b", '"', "a,b", "\u2028", "\x00", "é", "1", "nan", "\ufeff", " a ", "[]", '["x"]']
-    heads = ["text,labels", "id,text,labels", "text", "text,text", "", "labels,text,labels", '"text","labels"', "\ufefftext,labels"]
-    lines = [rng.choice(heads)] + [",".join(rng.choice(cells) for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(3)]
+    cells = [
+        "a",
+        "",
+        '"a"',
+        '"a\nb"',
+        '"a""b"',
+        "a;b",
+        '"',
+        "a,b",
+        "\u2028",
+        "\x00",
+        "é",
+        "1",
+        "nan",
+        "\ufeff",
+        " a ",
+        "[]",
+        '["x"]',
+    ]
+    heads = [
+        "text,labels",
+        "id,text,labels",
+        "text",
+        "text,text",
+        "",
+        "labels,text,labels",
+        '"text","labels"',
+        "\ufefftext,labels",
+    ]
+    lines = [rng.choice(heads)] + [
+        ",".join(rng.choice(cells) for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(3)
+    ]
     path = folder / rng.choice(["rows.csv", "rows.tsv"])
-    path.write_bytes(rng.choice(["\n", "\r\n", "\r"]).join(lines).encode(rng.choice(["utf-8", "utf-8", "latin-1", "utf-16"]), "replace"))
+    path.write_bytes(
+        rng.choice(["\n", "\r\n", "\r"])
+        .join(lines)
+        .encode(rng.choice(["utf-8", "utf-8", "latin-1", "utf-16"]), "replace")
+    )
     return path
 
 
@@ -260,8 +351,24 @@ def warm(samples: Path) -> None:
 _SHARED: dict[str, Any] = {"native": True, "group": "files", "prepare": file_samples.write_all, "warm": warm}
 ATTACKS = [
     Attack("readers-bytes", "reads files of every format with other bytes", spoilt_bytes, 4000, 50.0, **_SHARED),
-    Attack("readers-structure", "reads sound files that hold what does not belong there", spoilt_structure, 4000, 50.0, **_SHARED),
+    Attack(
+        "readers-structure",
+        "reads sound files that hold what does not belong there",
+        spoilt_structure,
+        4000,
+        50.0,
+        **_SHARED,
+    ),
     Attack("readers-packed", "reads packed files that are damaged, cut or joined", packed, 1500, 25.0, **_SHARED),
-    Attack("readers-beside", "reads hostile catalogues, names and filters beside sound rows", beside, 1000, 20.0, **_SHARED),
-    Attack("readers-commands", "converts, trains, evaluates and predicts from damaged files", by_command, 800, 40.0, **_SHARED),
+    Attack(
+        "readers-beside", "reads hostile catalogues, names and filters beside sound rows", beside, 1000, 20.0, **_SHARED
+    ),
+    Attack(
+        "readers-commands",
+        "converts, trains, evaluates and predicts from damaged files",
+        by_command,
+        800,
+        40.0,
+        **_SHARED,
+    ),
 ]
