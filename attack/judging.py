@@ -35,7 +35,8 @@ def judged(attack: Attack, case: Case, watch: Watch, printed: Callable[[], int])
     """Runs a case; `printed` says how many bytes were printed so far."""
     before, started, silence = resident(), spent(), printed()
     forget_peak()
-    watch.begin(case.folder)
+    if attack.watched:
+        watch.begin(case.folder)
     outcome, detail = outcome_of(attack, case)
     noticed = watch.end()
     verdict = Verdict(outcome, detail, max(0, peak() - before), spent() - started)

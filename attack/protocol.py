@@ -64,6 +64,7 @@ class Attack:
     budget: float  # seconds for all cases together, in a run of the usual length
     seconds: int = 15  # of CPU for a case; four times as much may pass on the clock
     memory: int = 512 * MiB  # for a case, beyond what the process had before it
+    watched: bool = True  # whether code that runs, files that change and connections are noticed
     native: bool = False  # whether sanitizers have something to look at
     group: str = ""  # attacks of a group share their samples
     prepare: Callable[[Path], None] | None = None  # makes the samples, once for each run

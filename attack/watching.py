@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from attack.protocol import CODE, FILE, NETWORK
@@ -25,7 +23,15 @@ class Watch:
     def __init__(self) -> None:
         self.noticed: list[tuple[str, str]] = []
         self._own: tuple[str, ...] | None = None  # where files may change; None while nothing is watched
-        code = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(Path(__file__).parents[1])}
+        import labelwood
+
+        code = {
+            str(Path(labelwood.__file__).parent),
+            *sysconfig.get_paths().values(),
+            sys.prefix,
+            sys.base_prefix,
+            str(Path(__file__).parents[1]),
+        }
         self._code = tuple(os.path.realpath(path) + os.sep for path in code)
         sys.addaudithook(self._hear)
 
@@ -38,15 +44,6 @@ class Watch:
         """What was noticed: kinds of failures and what happened."""
         self._own = None
         return self.noticed
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """For what an attack does itself."""
-        own, self._own = self._own, None
-        try:
-            yield
-        finally:
-            self._own = own
 
     def _hear(self, event: str, args: tuple[object, ...]) -> None:
         if self._own is None:

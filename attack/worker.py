@@ -72,7 +72,7 @@ def cap_memory(allowance: int) -> None:
     """Lets the process have so much more address space than it has now. Sanitizers need all there is."""
     if "ASAN_OPTIONS" not in os.environ:
         limit = judging.virtual() + allowance
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))  # a case may cap itself again
 
 
 def cap_cpu(seconds: int) -> None:

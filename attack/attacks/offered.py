@@ -106,7 +106,7 @@ _WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
 }
 ATTACKS = [
-    Attack(name, f"{tries}, as {module.replace('.', '/')}.py does", **how)
+    Attack(name, f"{tries}, as {module.replace('.', '/')}.py does", watched=False, **how)
     for name, (module, tries, how) in _WRAPPED.items()
     if offered(module) is not None
 ]
