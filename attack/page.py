@@ -41,6 +41,7 @@ def facts(result: Result) -> dict[str, Any]:
         "attack": result.attack.name,
         "planned": result.planned,
         "ran": len(result.verdicts),
+        "seconds": round(result.used, 1),
         "broken": result.broken,
         "outcomes": dict(Counter(verdict.outcome for verdict in result.verdicts.values())),
         "failures": {

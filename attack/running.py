@@ -22,6 +22,7 @@ from attack.protocol import ABORT, CRASH, HANG, Attack
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = 250  # cases a child runs at most, so that all cores have something to do to the end
+_LEAST = 10.0  # seconds for an attack, with the start of its processes
 _STARTING = 120.0  # seconds until the first case, with samples to be made on a busy machine
 _REPORT = re.compile(r"ERROR: AddressSanitizer: \S+|runtime error: .*|terminate called.*|.*[Aa]ssert.*failed.*")
 
@@ -54,7 +55,9 @@ class Result:
 
 def run_all(attacks: list[Attack], seed: int, scale: float, work: Path, jobs: int) -> list[Result]:
     """Runs attacks with `scale` times their usual number of cases."""
-    results = [Result(attack, max(1, round(attack.cases * scale)), attack.budget * max(scale, 1)) for attack in attacks]
+    results = [
+        Result(attack, max(1, round(attack.cases * scale)), max(attack.budget * scale, _LEAST)) for attack in attacks
+    ]
     blocks = [
         (result, first, min(first + _BLOCK, result.planned))
         for first in range(0, max(result.planned for result in results), _BLOCK)

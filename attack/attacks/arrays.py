@@ -234,15 +234,15 @@ def warm_groups(samples: Path) -> None:
 _SHARED: dict[str, Any] = {"native": True, "group": "models", "prepare": model_samples.save_all, "warm": warm}
 _ROWS = sorted(set(model_samples.MADE) - model_samples.READ_TEXTS)
 ATTACKS = [
-    Attack("arrays-fit", "passes hostile rows, labels and weights to fit of every engine", fit, 3000, 60.0, **_SHARED),
+    Attack("arrays-fit", "passes hostile rows, labels and weights to fit of every engine", fit, 3000, 25.0, **_SHARED),
     Attack(
-        "arrays-predict", "asks models about hostile rows, with a hostile k and limits", predict, 3000, 40.0, **_SHARED
+        "arrays-predict", "asks models about hostile rows, with a hostile k and limits", predict, 3000, 20.0, **_SHARED
     ),
-    Attack("arrays-metrics", "measures hostile answers, labels, filters, propensities", metrics, 2000, 25.0, **_SHARED),
+    Attack("arrays-metrics", "measures hostile answers, labels, filters, propensities", metrics, 2000, 12.0, **_SHARED),
     Attack(
-        "arrays-groups", "hands out labels of hostile groups", groups, 1000, 30.0, **(_SHARED | {"warm": warm_groups})
+        "arrays-groups", "hands out labels of hostile groups", groups, 1000, 15.0, **(_SHARED | {"warm": warm_groups})
     ),
-    Attack("arrays-trees", "builds trees from hostile vectors and nodes", trees, 1000, 25.0, **_SHARED),
-    Attack("arrays-texts", "learns from and asks about texts that are none", texts, 500, 25.0, **_SHARED),
-    Attack("settings", "changes parameters to hostile values before and after fit", settings, 1500, 40.0, **_SHARED),
+    Attack("arrays-trees", "builds trees from hostile vectors and nodes", trees, 1000, 12.0, **_SHARED),
+    Attack("arrays-texts", "learns from and asks about texts that are none", texts, 500, 12.0, **_SHARED),
+    Attack("settings", "changes parameters to hostile values before and after fit", settings, 1500, 20.0, **_SHARED),
 ]

@@ -202,14 +202,14 @@ ATTACKS = [
         "reads kilobytes that unpack to gigabytes",
         packed,
         40,
-        60.0,
+        30.0,
         8,
         group="bombs",
         prepare=pack,
         warm=warm,
     ),
     Attack(
-        "bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 25.0, **_SMALL
+        "bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 12.0, **_SMALL
     ),
-    Attack("bombs-nested", "reads what is nested deeply or very long", nested, 200, 25.0, **_SMALL),
+    Attack("bombs-nested", "reads what is nested deeply or very long", nested, 200, 12.0, **_SMALL),
 ]

@@ -185,4 +185,4 @@ _TRIES: list[tuple[str, str, Callable[[Case], None], int]] = [
     ("descriptors", "saves, loads and reads with hardly a file descriptor left", descriptors, 100),
     ("forbidden", "saves and loads what another user may not touch", forbidden, 100),
 ]
-ATTACKS = [Attack(name, tries, run_one, cases, 25.0, **_SHARED) for name, tries, run_one, cases in _TRIES]
+ATTACKS = [Attack(name, tries, run_one, cases, 12.0, **_SHARED) for name, tries, run_one, cases in _TRIES]

@@ -207,8 +207,8 @@ ATTACKS = [
         "loads encoders whose configuration names code, repositories, sizes",
         configuration,
         400,
-        45.0,
+        25.0,
         **_SHARED,
     ),
-    Attack("encoder-tokenizer", "loads encoders with a hostile tokenizer.json", tokenizer, 500, 45.0, **_SHARED),
+    Attack("encoder-tokenizer", "loads encoders with a hostile tokenizer.json", tokenizer, 500, 25.0, **_SHARED),
 ]

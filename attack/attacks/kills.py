@@ -101,6 +101,6 @@ def warm(samples: Path) -> None:
 
 _SHARED: dict[str, Any] = {"group": "large", "prepare": large_models.make, "warm": warm}
 ATTACKS = [
-    Attack("kill-save", "ends a save over another model at any moment", save, 400, 40.0, **_SHARED),
-    Attack("kill-output", "ends convert and predict while they write over a file", output, 120, 40.0, **_SHARED),
+    Attack("kill-save", "ends a save over another model at any moment", save, 400, 20.0, **_SHARED),
+    Attack("kill-output", "ends convert and predict while they write over a file", output, 120, 20.0, **_SHARED),
 ]

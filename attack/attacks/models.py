@@ -120,10 +120,10 @@ def made(name: str, cases: int, budget: float) -> Attack:
     )
 
 
-_COUNTS = dict.fromkeys(model_samples.MADE, (500, 30.0)) | {"prime-tiny": (300, 30.0), "prime-bert": (300, 40.0)}
+_COUNTS = dict.fromkeys(model_samples.MADE, (500, 15.0)) | {"prime-tiny": (300, 15.0), "prime-bert": (300, 20.0)}
 ATTACKS = [made(name, *_COUNTS[name]) for name in model_samples.MADE]
 _OTHERS: dict[str, Any] = {"native": True, "group": "models", "prepare": model_samples.save_all}
 ATTACKS += [
-    Attack("model-damage", "damages files of models, hashes as they were", damaged, 1000, 20.0, **_OTHERS),
-    Attack("model-frames", "maps models with verify=False whose frames lie", frames, 1000, 20.0, **_OTHERS),
+    Attack("model-damage", "damages files of models, hashes as they were", damaged, 1000, 10.0, **_OTHERS),
+    Attack("model-frames", "maps models with verify=False whose frames lie", frames, 1000, 10.0, **_OTHERS),
 ]

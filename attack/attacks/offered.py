@@ -88,7 +88,7 @@ _WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
         {
             "run": altered_models,
             "cases": 400,
-            "budget": 40.0,
+            "budget": 20.0,
             "prepare": save_models,
             "warm": load_torch,
             "native": True,
@@ -97,12 +97,12 @@ _WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "offered-arrays": (
         "tests.hostile.arrays",
         "passes hostile arrays to public functions",
-        {"run": hostile_arrays, "cases": 1500, "budget": 40.0, "native": True, "memory": 2048 * MiB},
+        {"run": hostile_arrays, "cases": 1500, "budget": 20.0, "native": True, "memory": 2048 * MiB},
     ),
     "offered-files": (
         "tests.data.hostile_files",
         "reads hostile files and bombs",
-        {"run": hostile_files, "cases": 60, "budget": 60.0, "seconds": 60},
+        {"run": hostile_files, "cases": 60, "budget": 30.0, "seconds": 60},
     ),
 }
 ATTACKS = [

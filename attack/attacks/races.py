@@ -139,14 +139,14 @@ def warm(samples: Path) -> None:
 
 _SHARED: dict[str, Any] = {"group": "large", "prepare": large_models.make, "warm": warm}
 ATTACKS = [
-    Attack("race-savers", "saves to one folder from several processes while others load", savers, 40, 30.0, **_SHARED),
+    Attack("race-savers", "saves to one folder from several processes while others load", savers, 40, 15.0, **_SHARED),
     Attack(
         "race-links",
         "swaps the folder for a link elsewhere during saves, as another user",
         swapped,
         15,
-        30.0,
+        15.0,
         **_SHARED,
     ),
-    Attack("race-planted", "plants pipes, links and folders where a save has its files", planted, 60, 40.0, **_SHARED),
+    Attack("race-planted", "plants pipes, links and folders where a save has its files", planted, 60, 20.0, **_SHARED),
 ]

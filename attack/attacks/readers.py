@@ -350,25 +350,25 @@ def warm(samples: Path) -> None:
 
 _SHARED: dict[str, Any] = {"native": True, "group": "files", "prepare": file_samples.write_all, "warm": warm}
 ATTACKS = [
-    Attack("readers-bytes", "reads files of every format with other bytes", spoilt_bytes, 4000, 50.0, **_SHARED),
+    Attack("readers-bytes", "reads files of every format with other bytes", spoilt_bytes, 4000, 25.0, **_SHARED),
     Attack(
         "readers-structure",
         "reads sound files that hold what does not belong there",
         spoilt_structure,
         4000,
-        50.0,
+        25.0,
         **_SHARED,
     ),
-    Attack("readers-packed", "reads packed files that are damaged, cut or joined", packed, 1500, 25.0, **_SHARED),
+    Attack("readers-packed", "reads packed files that are damaged, cut or joined", packed, 1500, 12.0, **_SHARED),
     Attack(
-        "readers-beside", "reads hostile catalogues, names and filters beside sound rows", beside, 1000, 20.0, **_SHARED
+        "readers-beside", "reads hostile catalogues, names and filters beside sound rows", beside, 1000, 10.0, **_SHARED
     ),
     Attack(
         "readers-commands",
         "converts, trains, evaluates and predicts from damaged files",
         by_command,
         800,
-        40.0,
+        20.0,
         **_SHARED,
     ),
 ]
