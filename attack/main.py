@@ -6,6 +6,8 @@ import argparse
 import json
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,6 +23,7 @@ USUAL = 5.0  # minutes
 def main(arguments: list[str] | None = None) -> int:
     """Runs what the command line asks for; 0 if nothing failed."""
     options = parsed(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no child is left behind
     if options.sanitize:
         sanitized.use()  # before anything that takes time
     work = Path(tempfile.mkdtemp(prefix="labelwood-attack-"))

@@ -33,7 +33,16 @@ class Run:
 
     seed: int
     work: Path  # for samples, logs and scratch folders
-    lock: threading.Lock = field(default_factory=threading.Lock)  # for results
+    lock: threading.Lock = field(default_factory=threading.Lock)  # for what follows, and for results
+    children: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    is_stopped: bool = False
+
+    def stop(self) -> None:
+        """Ends all children and lets no other begin."""
+        with self.lock:
+            self.is_stopped = True
+            for process in self.children:
+                end(process)
 
 
 @dataclass
@@ -66,14 +75,18 @@ def run_all(attacks: list[Attack], seed: int, scale: float, work: Path, jobs: in
     ]
     run = Run(seed, work)
     with ThreadPoolExecutor(jobs) as pool:
-        for waiting in [pool.submit(run_block, run, *block) for block in blocks]:
-            waiting.result()
+        try:
+            for waiting in [pool.submit(run_block, run, *block) for block in blocks]:
+                waiting.result()
+        except BaseException:
+            run.stop()
+            raise
     return results
 
 
 def run_block(run: Run, result: Result, first: int, last: int) -> None:
     """Runs cases `first` to `last` - 1, in as many children as it takes."""
-    while first < last and not result.is_over:
+    while first < last and not result.is_over and not run.is_stopped:
         first = run_child(run, result, first, last)
 
 
@@ -92,7 +105,9 @@ def run_child(run: Run, result: Result, first: int, last: int) -> int:
             limit = 4.0 * result.attack.seconds
             for message in map(json.loads, messages):
                 announced = message.get("begin")
-                if announced is None:
+                if "ready" in message:  # making samples is nobody's time
+                    started = time.monotonic()
+                elif announced is None:
                     number = message.pop("end")
                     with run.lock:
                         result.verdicts[number] = Verdict(**message)
@@ -149,8 +164,12 @@ def child(run: Run, attack: Attack, first: int, last: int, log: Path) -> Iterato
             )
         os.close(theirs)
         try:
+            with run.lock:
+                run.children.add(process)
             yield process, ours
         finally:
+            with run.lock:
+                run.children.discard(process)
             end(process)
             process.wait()
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attack.running import ROOT
 
-_BUILD = ROOT / "build" / "sanitize-python"
+_BUILD = ROOT / "build" / "sanitize"  # as `make sanitize` has it
 _MODULE = "LABELWOOD_SANITIZED_MODULE"
 # A large allocation fails as it does without sanitizers; leaks are Python's at exit, not ours.
 _ADDRESS = (
@@ -21,8 +21,8 @@ _UNDEFINED = "print_stacktrace=1:halt_on_error=1:abort_on_error=1"
 def use() -> None:
     """Builds that module and makes the children of this process load it."""
     tools = Path(sys.executable).parent
-    settings = ["-DCMAKE_BUILD_TYPE=Debug", "-DLABELWOOD_SANITIZE=ON", f"-DPython_EXECUTABLE={sys.executable}"]
-    settings.append(f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}")
+    settings = ["-DCMAKE_BUILD_TYPE=Debug", "-DLABELWOOD_SANITIZE=ON", "-DLABELWOOD_PYTHON=ON", "-DLABELWOOD_TESTS=ON"]
+    settings += [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}"]
     subprocess.run([tools / "cmake", "-S", ROOT, "-B", _BUILD, "-G", "Ninja", *settings], check=True, stdout=sys.stderr)
     subprocess.run([tools / "cmake", "--build", _BUILD, "--target", "_native"], check=True, stdout=sys.stderr)
     (module,) = _BUILD.glob("_native*.so")
@@ -38,6 +38,7 @@ def use() -> None:
         "LD_PRELOAD": " ".join(libraries),
         "ASAN_OPTIONS": _ADDRESS,
         "UBSAN_OPTIONS": _UNDEFINED,
+        "PYTHONMALLOC": "malloc",
     }
 
 

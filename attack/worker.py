@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         sanitized.load()
         samples = prepared(attack, folder / "samples")
+        tell(out, ready=True)
         if attack.warm is not None:
             attack.warm(samples)
         import labelwood  # noqa: F401  # so that it does not count as a case's memory

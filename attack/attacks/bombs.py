@@ -211,5 +211,12 @@ ATTACKS = [
     Attack(
         "bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 12.0, **_SMALL
     ),
-    Attack("bombs-nested", "reads what is nested deeply or very long", nested, 200, 12.0, **_SMALL),
+    Attack(
+        "bombs-nested",
+        "reads what is nested deeply or very long",
+        nested,
+        200,
+        12.0,
+        **(_SMALL | {"memory": 512 * MiB}),
+    ),
 ]
