@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from attack.protocol import ABORT, CRASH, HANG, MEMORY, UNTYPED, WRONG, Attack, Case, Failure, MiB
+from attack.attacks.encoders import encoder_of, warm_bert
+from attack.model_samples import save_all
+from attack.opened import Opened
+from attack.protocol import ABORT, CRASH, FILE, HANG, MEMORY, UNTYPED, WRONG, Attack, Case, Failure, MiB
 
 
 def offered(module: str) -> Any:
@@ -80,6 +85,55 @@ def hostile_files(case: Case) -> None:
     raise_outcome("answered" if outcome.error is None else "refused", str(outcome.error))
 
 
+def hostile_encoders(case: Case) -> None:
+    """A configuration or a tokenizer of tests/prime/hostile.py, in a saved model."""
+    import labelwood as lw
+
+    hostile = offered("tests.prime.hostile")
+    opened = Opened(case.samples / "prime-bert")
+    kind = case.rng.choice(["config", "tokenizer", "mutated"])
+    if kind == "config":
+        what, config = case.rng.choice(list(hostile.hostile_configs(case.rng, 40)))
+        encoder_of(opened)["fitted"]["config"] = config
+    else:
+        texts = hostile.hostile_tokenizers() if kind == "tokenizer" else hostile.mutated_tokenizers(case.rng, 3)
+        what, text = case.rng.choice(list(texts))
+        key = next(key for key in opened.arrays if key.endswith("tokenizer.json"))
+        opened.arrays[key] = np.frombuffer(text.encode(), np.uint8).copy()
+    opened.write(case.folder / "model")
+    model = lw.load(case.folder / "model")
+    if kind != "mutated":
+        raise Failure(WRONG, f"an encoder that must be refused was loaded: {what}")
+    model.predict_topk(["q1 word2", "A", "é"], 3)
+
+
+def hostile_targets(case: Case) -> None:
+    """A command of tests/cli/hostile_targets.py, with something in the way of what it writes."""
+    hostile = offered("tests.cli.hostile_targets")
+    inputs = case.folder / "inputs"
+    shutil.copytree(case.samples / "inputs", inputs)
+    untouched = hostile.everything(inputs)
+    tries = hostile.attempts(inputs)
+    name, place, arguments = next(islice(tries, case.number, None), (None, None, None))
+    if name is None:
+        return  # there are no more
+    before = hostile.everything(place)
+    status = hostile.quiet(arguments)
+    after = hostile.everything(place)
+    changed = [file for file, content in before.items() if after.get(file) != content]
+    half = [file for file in after.keys() - before.keys() if status != 0 or Path(file).name.startswith(".")]
+    if changed or half or hostile.everything(inputs) != untouched:
+        raise Failure(FILE, f"{name}: changed {changed}, left behind {half}")
+    if status not in {0, 2}:
+        raise Failure(UNTYPED, f"{name}: status {status}")
+
+
+def prepare_targets(folder: Path) -> None:
+    """Inputs of all commands."""
+    (folder / "inputs").mkdir()
+    offered("tests.cli.hostile_targets").prepared(folder / "inputs")
+
+
 # The attack's name, the module it needs, and what it tries; each joins once its module is there.
 _WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "offered-models": (
@@ -98,6 +152,23 @@ _WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
         "tests.hostile.arrays",
         "passes hostile arrays to public functions",
         {"run": hostile_arrays, "cases": 1500, "budget": 20.0, "native": True, "memory": 2048 * MiB},
+    ),
+    "offered-encoders": (
+        "tests.prime.hostile",
+        "loads encoders with hostile configurations and tokenizers",
+        {
+            "run": hostile_encoders,
+            "cases": 300,
+            "budget": 20.0,
+            "group": "models",
+            "prepare": save_all,
+            "warm": warm_bert,
+        },
+    ),
+    "offered-targets": (
+        "tests.cli.hostile_targets",
+        "puts files, links, folders and pipes in the way of what commands write",
+        {"run": hostile_targets, "cases": 440, "budget": 30.0, "prepare": prepare_targets},
     ),
     "offered-files": (
         "tests.data.hostile_files",
