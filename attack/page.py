@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from datetime import UTC, datetime
@@ -93,16 +94,21 @@ def failures(results: list[Result], seed: int) -> str:
     lines = []
     for result in results:
         if result.broken:
-            lines.append(f"{result.attack.name} could not run: {result.broken}")
+            lines.append(f"{result.attack.name} could not run: {_without_places(result.broken)}")
         seen: Counter[str] = Counter()
         for number, verdict in sorted(result.verdicts.items()):
             cause = f"{verdict.outcome}: {verdict.detail.partition(': ')[0][:60]}"
             seen[cause] += verdict.outcome in FAILURES
             if verdict.outcome in FAILURES and seen[cause] == 1:
-                detail = verdict.detail.replace("\n", " ")[:300]
+                detail = _without_places(verdict.detail)[:250]
                 lines.append(f"{result.attack.name}: {verdict.outcome}: {detail}")
                 lines.append(f"    python attack/run.py --only {result.attack.name} --case {number} --seed {seed}")
     return "".join(line + "\n" for line in lines)
+
+
+def _without_places(text: str) -> str:
+    """One line that does not say where on this machine things lie."""
+    return re.sub(r"/[^ '\"]*/labelwood-attack-\w+/", "…/", text.replace(f"{ROOT}/", "").replace("\n", " "))
 
 
 def rendered(results: list[Result], seed: int, command: str) -> str:

@@ -54,6 +54,7 @@ class Result:
     budget: float
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     used: float = 0.0  # seconds on the clock, of all children together
+    deaths: int = 0  # how many children a case has ended
     broken: str = ""  # why the attack could not be run at all
 
     @property
@@ -105,8 +106,8 @@ def run_child(run: Run, result: Result, first: int, last: int) -> int:
             limit = 4.0 * result.attack.seconds
             for message in map(json.loads, messages):
                 announced = message.get("begin")
-                if "ready" in message:  # making samples is nobody's time
-                    started = time.monotonic()
+                if "ready" in message:  # a start takes none of the attack's time, unless a case made it necessary
+                    started = started if result.deaths else time.monotonic()
                 elif announced is None:
                     number = message.pop("end")
                     with run.lock:
@@ -127,6 +128,7 @@ def run_child(run: Run, result: Result, first: int, last: int) -> int:
         result.broken = log.read_text("utf-8", "replace").strip()[-1500:] or f"the child ended with status {status}"
         return last
     with run.lock:
+        result.deaths += 1
         result.verdicts[announced] = died(status, silent=silent, log=log)
         result.used += time.monotonic() - started
     return announced + 1

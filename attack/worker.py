@@ -38,10 +38,11 @@ def main(arguments: list[str]) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         sanitized.load()
         samples = prepared(attack, folder / "samples")
-        tell(out, ready=True)
         if attack.warm is not None:
             attack.warm(samples)
         import labelwood  # noqa: F401  # so that it does not count as a case's memory
+
+        tell(out, ready=True)
 
         tempfile.gettempdir()  # tries out where it can write, when it is first asked
         watch, scratch = Watch(), folder / f"scratch-{os.getpid()}"
