@@ -64,6 +64,13 @@ KEYS: list[tuple[str, Any]] = [
     ("base_model_tp_plan", {"layers.*": "colwise"}),
     ("distributed_config", {"enable_expert_parallel": True}),
 ]
+_BACKBONE: dict[str, Any] = {"backbone": REPOSITORY, "backbone_config": None}
+BARE: list[dict[str, Any]] = [
+    {**_BACKBONE, "use_timm_backbone": False, "backbone_kwargs": {"trust_remote_code": True}},
+    {**_BACKBONE, "use_timm_backbone": True, "use_pretrained_backbone": True},
+    {**_BACKBONE, "use_pretrained_backbone": True},
+    {},
+]
 CHARSMAPS = ["", "AAAA", "/////w==", "AAAAgAAAAAA=", "tAIAAAD//////w==", "A" * 1000, "%%%", "BAAAAAAAAAA="]
 
 
@@ -71,12 +78,15 @@ def configuration(case: Case) -> None:
     """Another type of model, keys that name code or repositories, numbers that cost memory or time."""
     opened = Opened(case.samples / "prime-bert")
     config = encoder_of(opened)["fitted"]["config"]
-    if case.rng.random() < 0.5:
+    if case.rng.random() < 0.4:  # a bare one, so that what is not said comes from the type or from elsewhere
+        config.clear()
+        config |= {"model_type": case.rng.choice(TYPES), **case.rng.choice(BARE)}
+    elif case.rng.random() < 0.5:
         config["model_type"] = case.rng.choice(TYPES)
     for key, value in case.rng.sample(KEYS, case.rng.choice([0, 1, 2, 4])):
         config[key] = value
-    if case.rng.random() < 0.5:
-        numbers = [key for key, value in config.items() if isinstance(value, int | float)]
+    numbers = [key for key, value in config.items() if isinstance(value, int | float)]
+    if numbers and case.rng.random() < 0.5:
         key = case.rng.choice(numbers)
         config[key] = case.rng.choice([*mutations.WHOLE[:14], *mutations.REAL])
     _load(case, opened)
@@ -207,8 +217,8 @@ ATTACKS = [
         "loads encoders whose configuration names code, repositories, sizes",
         configuration,
         400,
-        25.0,
+        40.0,
         **_SHARED,
     ),
-    Attack("encoder-tokenizer", "loads encoders with a hostile tokenizer.json", tokenizer, 500, 25.0, **_SHARED),
+    Attack("encoder-tokenizer", "loads encoders with a hostile tokenizer.json", tokenizer, 250, 40.0, **_SHARED),
 ]
