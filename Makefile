@@ -8,7 +8,7 @@ TRANSFORMERS := 5.10.1 5.23.0
 TRANSFORMERS_TESTS := $(addprefix tests/prime/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test test-transformers sanitize bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
+.PHONY: demo test lint types native-test python-test test-transformers sanitize attack bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -51,6 +51,11 @@ sanitize: $(VENV)/.tested
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize
 	build/sanitize/native_tests
+
+# Hostile models, arrays, files, kills and races; writes docs/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
+# With SANITIZE=1 what is native runs under sanitizers, and the page goes to build/.
+attack: $(VENV)/.tested
+	$(BIN)/python attack/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/attacks.md)) $(NAMES)
 
 # Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested

@@ -1,0 +1,183 @@
+"""Attacks made of generators that the tests have: each is wrapped here in a few lines."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attack.attacks.encoders import encoder_of, warm_bert
+from attack.model_samples import save_all
+from attack.opened import Opened
+from attack.protocol import ABORT, CRASH, FILE, HANG, MEMORY, UNTYPED, WRONG, Attack, Case, Failure, MiB
+
+
+def offered(module: str) -> Any:
+    """A module of the tests, or None where there is none."""
+    parents = ["tests", *(f"tests.{part}" for part in module.split(".")[1:-1])]
+    return import_module(module) if all(map(find_spec, parents)) and find_spec(module) else None
+
+
+def numpy_random(case: Case) -> np.random.Generator:
+    """numpy's random numbers for a case."""
+    return np.random.default_rng(case.rng.getrandbits(64))
+
+
+def altered_models(case: Case) -> None:
+    """A change of a saved model by tests/store/hostile_models.py."""
+    hostile = offered("tests.store.hostile_models")
+    place = case.rng.choice(sorted(path for path in case.samples.iterdir() if path.is_dir()))
+    change = next(iter(hostile.changes(hostile.opened(place), numpy_random(case))))
+    hostile.write(case.folder / "model", change)
+    word, detail = hostile.tried(case.folder / "model", verify=True)
+    raise_outcome(word, detail)
+
+
+def raise_outcome(word: str, detail: str) -> None:
+    """The words of that module as ours."""
+    from labelwood.errors import LabelwoodError
+
+    if word == "refused":
+        raise LabelwoodError(detail)
+    if word != "answered":
+        slow = any(name in detail for name in ("SIGXCPU", "SIGALRM"))
+        kinds = {"killed": HANG if slow else ABORT if "SIGABRT" in detail else CRASH, "wrong": WRONG, "hang": HANG}
+        raise Failure(MEMORY if "MemoryError" in detail else kinds.get(word, UNTYPED), f"{word}: {detail}")
+
+
+def save_models(folder: Path) -> None:
+    """The sound models of tests/store/hostile_models.py."""
+    hostile = offered("tests.store.hostile_models")
+    for _ in hostile.sound_models(folder):
+        pass
+
+
+def load_torch(samples: Path) -> None:
+    """Before anything is measured."""
+    import labelwood as lw
+
+    for place in samples.iterdir():
+        if place.is_dir():
+            lw.load(place)
+
+
+def hostile_arrays(case: Case) -> None:
+    """A case of tests/hostile/arrays.py."""
+    hostile = offered("tests.hostile.arrays")
+    kind, detail = hostile.attempt(hostile.case(case.rng.getrandbits(32), case.number))
+    raise_outcome({"right": "answered"}.get(kind, kind), detail)
+
+
+def hostile_files(case: Case) -> None:
+    """A file of tests/data/hostile_files.py, with other random numbers each time."""
+    hostile = offered("tests.data.hostile_files")
+    attack = hostile.ATTACKS[case.number % len(hostile.ATTACKS)]
+    outcome = hostile.run(attack, case.folder, case.rng.getrandbits(32))
+    if outcome.crash is not None:
+        raise_outcome("killed" if "status -" in outcome.crash else "untyped", f"{attack.name}: {outcome.crash}")
+    if outcome.peak_megabytes > attack.megabytes + 512:
+        raise Failure(MEMORY, f"{attack.name}: {outcome.peak_megabytes:.0f} MB")
+    raise_outcome("answered" if outcome.error is None else "refused", str(outcome.error))
+
+
+def hostile_encoders(case: Case) -> None:
+    """A configuration or a tokenizer of tests/prime/hostile.py, in a saved model."""
+    import labelwood as lw
+
+    hostile = offered("tests.prime.hostile")
+    opened = Opened(case.samples / "prime-bert")
+    kind = case.rng.choice(["config", "tokenizer", "mutated"])
+    if kind == "config":
+        what, config = case.rng.choice(list(hostile.hostile_configs(case.rng, 40)))
+        encoder_of(opened)["fitted"]["config"] = config
+    else:
+        texts = hostile.hostile_tokenizers() if kind == "tokenizer" else hostile.mutated_tokenizers(case.rng, 3)
+        what, text = case.rng.choice(list(texts))
+        key = next(key for key in opened.arrays if key.endswith("tokenizer.json"))
+        opened.arrays[key] = np.frombuffer(text.encode(), np.uint8).copy()
+    opened.write(case.folder / "model")
+    model = lw.load(case.folder / "model")
+    if kind != "mutated":
+        raise Failure(WRONG, f"an encoder that must be refused was loaded: {what}")
+    model.predict_topk(["q1 word2", "A", "é"], 3)
+
+
+def hostile_targets(case: Case) -> None:
+    """A command of tests/cli/hostile_targets.py, with something in the way of what it writes."""
+    hostile = offered("tests.cli.hostile_targets")
+    inputs = case.folder / "inputs"
+    shutil.copytree(case.samples / "inputs", inputs)
+    untouched = hostile.everything(inputs)
+    tries = hostile.attempts(inputs)
+    name, place, arguments = next(islice(tries, case.number, None), (None, None, None))
+    if name is None:
+        return  # there are no more
+    before = hostile.everything(place)
+    status = hostile.quiet(arguments)
+    after = hostile.everything(place)
+    changed = [file for file, content in before.items() if after.get(file) != content]
+    half = [file for file in after.keys() - before.keys() if status != 0 or Path(file).name.startswith(".")]
+    if changed or half or hostile.everything(inputs) != untouched:
+        raise Failure(FILE, f"{name}: changed {changed}, left behind {half}")
+    if status not in {0, 2}:
+        raise Failure(UNTYPED, f"{name}: status {status}")
+
+
+def prepare_targets(folder: Path) -> None:
+    """Inputs of all commands."""
+    (folder / "inputs").mkdir()
+    offered("tests.cli.hostile_targets").prepared(folder / "inputs")
+
+
+# The attack's name, the module it needs, and what it tries; each joins once its module is there.
+_WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "offered-models": (
+        "tests.store.hostile_models",
+        "changes saved models",
+        {
+            "run": altered_models,
+            "cases": 400,
+            "budget": 20.0,
+            "prepare": save_models,
+            "warm": load_torch,
+            "native": True,
+        },
+    ),
+    "offered-arrays": (
+        "tests.hostile.arrays",
+        "passes hostile arrays to public functions",
+        {"run": hostile_arrays, "cases": 1500, "budget": 20.0, "native": True, "memory": 2048 * MiB},
+    ),
+    "offered-encoders": (
+        "tests.prime.hostile",
+        "loads encoders with hostile configurations and tokenizers",
+        {
+            "run": hostile_encoders,
+            "cases": 300,
+            "budget": 20.0,
+            "group": "models",
+            "prepare": save_all,
+            "warm": warm_bert,
+        },
+    ),
+    "offered-targets": (
+        "tests.cli.hostile_targets",
+        "puts files, links, folders and pipes in the way of what commands write",
+        {"run": hostile_targets, "cases": 440, "budget": 30.0, "prepare": prepare_targets},
+    ),
+    "offered-files": (
+        "tests.data.hostile_files",
+        "reads hostile files and bombs",
+        {"run": hostile_files, "cases": 60, "budget": 30.0, "seconds": 60},
+    ),
+}
+ATTACKS = [
+    Attack(name, f"{tries}, as {module.replace('.', '/')}.py does", watched=False, **how)
+    for name, (module, tries, how) in _WRAPPED.items()
+    if offered(module) is not None
+]
