@@ -37,6 +37,8 @@ build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
 	@$(BIN)/python tools/environment_of.py transformers==$* $(@D)
 	@touch $@
 
+.SECONDARY: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.installed)
+
 build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
 	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
