@@ -33,14 +33,11 @@ python-test: $(VENV)/.tested
 # Encoders with the lowest and the newest version of transformers that pyproject.toml allows: loading, saving, hostile models.
 test-transformers: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.tested)
 
-# An environment of its own for each version, which sees all other packages of $(VENV) behind its own. The constraint
-# keeps the torch that is there: a second one would be 3 GB.
-build/transformers-%/.installed: $(VENV)/.tested
-	@rm -rf $(@D) && $(BIN)/python -m venv $(@D)
-	@$(BIN)/python -c 'import sysconfig, torch; print(f"import site; site.addsitedir({sysconfig.get_paths()["purelib"]!r})", file=open("$(@D)/others.pth", "w")); print(f"torch=={torch.__version__}", file=open("$(@D)/constraint", "w"))'
-	@cp $(@D)/others.pth $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/
-	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --constraint $(@D)/constraint 'transformers==$*'
+build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
+	@$(BIN)/python tools/environment_of.py transformers==$* $(@D)
 	@touch $@
+
+.SECONDARY: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.installed)
 
 build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'

@@ -23,6 +23,8 @@ from labelwood.prime.encoder import encoder_from_state
 from labelwood.prime.pretrained import load_encoder
 from labelwood.prime.settings import EncoderSettings
 
+# The lowest version of transformers has DeBERTa with functions that the newest torch warns of.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
 IDS = torch.tensor([[2, 5, 6, 7, 3]])
 OLDER = Path(__file__).parent / "models"
 _SMALL = {

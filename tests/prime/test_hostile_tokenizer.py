@@ -7,6 +7,7 @@ import random
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -196,18 +197,26 @@ def test_a_panic_becomes_an_error_of_ours_and_an_interrupt_does_not(monkeypatch)
         def __init__(self, error):
             self.error = error
 
-        def enable_truncation(self, n):
+        def encode_batch(self, texts):
             raise self.error
 
     words = SubwordTokenizer(json.dumps(tokenizer()), pad_id=0)
-    words._rules = Failing(PanicException("index out of bounds\nmore"))
+    words._cutting[4] = Failing(PanicException("index out of bounds\nmore"))
     with pytest.raises(LabelwoodError, match=r"cannot read a text \(index out of bounds\): give"):
         words.encode(["dog"], 4)
     for error in (KeyboardInterrupt, SystemExit):
-        words._rules = Failing(error())
+        words._cutting[4] = Failing(error())
         with pytest.raises(error):
             words.encode(["dog"], 4)
     assert tokenizers_of_ours.SubwordTokenizer is SubwordTokenizer
+
+
+def test_several_threads_read_texts_of_several_lengths():
+    words = SubwordTokenizer(_bert().to_str(), pad_id=0)
+    texts = ["dog a " * 50] * 20
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: words.encode(texts, max_tokens=n), [3, 8, 16, 50] * 20))
+    assert [{len(ids) for ids in tokens} for tokens in found] == [{3}, {8}, {16}, {50}] * 20
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from threading import Lock
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -13,6 +14,7 @@ from labelwood.errors import LabelwoodError
 from labelwood.prime.tokenizer_check import checked
 
 _WORD = re.compile(r"\w+")
+_MAKING = Lock()
 
 
 class Tokenizer(Protocol):
@@ -76,13 +78,25 @@ class SubwordTokenizer:
         self.pad_id = pad_id
         with _refusing("the tokenizer's file cannot be used"):
             self._rules: Any = Rules.from_str(checked(text))
+        self._cutting: dict[int, Any] = {}  # the rules that cut texts, by the length
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
         """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
+        rules = self._cutting.get(max_tokens) or self._made_to_cut(max_tokens)
         with _refusing("the tokenizer cannot read a text"):
-            self._rules.enable_truncation(max_tokens)
             # Marks of begin and end are not cut off where these alone are too many.
-            return [encoding.ids[:max_tokens] for encoding in self._rules.encode_batch(list(texts))]
+            return [encoding.ids[:max_tokens] for encoding in rules.encode_batch(list(texts))]
+
+    def _made_to_cut(self, max_tokens: int) -> Any:
+        """Rules of their own for each length: while one thread reads with them, no other can change them."""
+        from tokenizers import Tokenizer as Rules
+
+        with _MAKING, _refusing("the tokenizer's file cannot be used"):
+            if max_tokens not in self._cutting:
+                rules = Rules.from_str(checked(self.text)) if self._cutting else self._rules
+                rules.enable_truncation(max_tokens)
+                self._cutting[max_tokens] = rules
+        return self._cutting[max_tokens]
 
     @property
     def n_tokens(self) -> int:
@@ -92,7 +106,8 @@ class SubwordTokenizer:
     @property
     def highest_id(self) -> int:
         """The largest number of a token, marks of begin and end included."""
-        marks = self.encode([""], max_tokens=1 << 20)[0]
+        with _refusing("the tokenizer cannot read a text"):
+            marks = self._rules.encode("").ids
         return int(max(*self._rules.get_vocab(with_added_tokens=True).values(), *marks, self.pad_id))
 
     def fingerprint(self) -> str:
