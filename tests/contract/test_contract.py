@@ -190,7 +190,7 @@ def test_a_model_that_says_to_answer_more_labels_than_it_has_is_refused(make, da
     X, Y = data
     model = make().fit(X, Y)
     state = model.state()
-    state.fitted["labels_per_row"] = 1 << 30
+    state.fitted["labels_per_row"] = model.n_labels_ + 1
     with pytest.raises(ModelError, match="more labels than there are"):
         type(model).from_state(state)
 

@@ -7,6 +7,7 @@ import pytest
 from tests.store.hostile_models import (
     SOUND,
     Change,
+    capped,
     changed,
     changes,
     every_number,
@@ -173,3 +174,12 @@ def test_counts_of_rows_that_are_negative_are_refused(models, tmp_path):
     write(tmp_path / "m", Change("negative", text.manifest, arrays, text.origin))
     with pytest.raises(ModelError, match="frequencies"):
         lw.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("kind", "part"), [("text", "parts.vectorizer"), ("text-joined", "parts.vectorizer.parts.0")])
+def test_ngrams_that_no_term_is_as_long_as_cost_nothing(models, kind, part, tmp_path):
+    text = " ".join(["the old dog barks"] * 10_000)
+    write(tmp_path / "sound", models[kind])
+    write(tmp_path / "m", changed(models[kind], f"{part}.params.ngrams", [1, 2**31 - 1]))
+    answers = str(lw.load(tmp_path / "sound").suggest([text], k=2))
+    assert capped(lambda: ("answered", str(lw.load(tmp_path / "m").suggest([text], k=2)))) == ("answered", answers)

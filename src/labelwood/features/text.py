@@ -178,7 +178,8 @@ class TextVectorizer(Params):
         cached = self.__dict__.get("_cached")
         if cached is None or cached.learned is not learned or cached.idf is not self.idf_:
             weighing = _weighing(learned.params, self.idf_)
-            native = NativeVectorizer(learned.analysis, learned.terms, weighing, self.n_features_)
+            analysis = _without_vain_ngrams(learned.analysis, learned.terms)
+            native = NativeVectorizer(analysis, learned.terms, weighing, self.n_features_)
             cached = self._cached = _Cached(native, learned, self.idf_)
         return cached
 
@@ -333,6 +334,16 @@ def _analysis(params: dict[str, Any]) -> tuple[Any, ...]:
     stop_words = _stop_terms(params["stop_words"]) if params["stop_words"] else None
     unit = _UNITS[params["analyzer"]]
     return unit, int(shortest), int(longest), int(params["min_token"]), bool(lowercase), stop_words
+
+
+def _without_vain_ngrams(analysis: tuple[Any, ...], terms: Terms | None) -> tuple[Any, ...]:
+    """The same without n-grams that are longer than every term: a file can ask for them, and long texts have many."""
+    if terms is None:
+        return analysis
+    unit, shortest, longest, *rest = analysis
+    n_bytes = int(np.diff(terms[1]).max(initial=0))
+    most = (n_bytes + 1) // 2 if unit == _UNITS["word"] else n_bytes  # words have a byte at least, and a space between
+    return unit, shortest, max(shortest, min(longest, most)), *rest
 
 
 def _stop_terms(words: list[str]) -> Terms:

@@ -39,7 +39,8 @@ class PrimeClassifier(Ranker):
     Parameters:
         settings: `PrimeSettings`, the same as a dictionary of tables, or the path of a TOML file; None for PRIME's.
         checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
-        cache: A folder to keep tokens of texts in, from which they are mapped the next time.
+        cache: A folder to keep tokens of texts in, from which they are mapped the next time. Choose a local one: a
+            mapped file that another program cuts short ends the process.
         device: Where to compute, as torch names it; None is the GPU, if there is one, of this process.
         backend: What embeds queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors in less
             time) or "onnx-int8" (about the same in much less). It is not saved.

@@ -40,11 +40,11 @@ class LabelTree:
     def __post_init__(self, verify: bool) -> None:
         if verify:
             self._check_arrays()
+            self._check_nodes(self.n_nodes)
+            self._check_leaves()
         if self.n_labels > len(self.labels):  # before any memory is taken for so many
             raise _unsound(f"it has {self.n_labels} labels and its leaves hold {len(self.labels)}")
         if verify:
-            self._check_nodes(self.n_nodes)
-            self._check_leaves()
             self._check_labels()
 
     def _check_arrays(self) -> None:
