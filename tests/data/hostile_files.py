@@ -156,8 +156,8 @@ def many_keys(folder: Path, seed: random.Random) -> Path:
 
 def crowding_words(folder: Path, seed: random.Random) -> Path:
     """Words that a hash of two fixed factors sends to one place of a table; a text each of them."""
-    first = np.array([seed.choices(range(97, 123), k=8) for _ in range(1 << 15)], np.uint8).view("<u8").ravel()
-    last = np.array([seed.choices(range(97, 123), k=8) for _ in range(1 << 15)], np.uint8).view("<u8").ravel()
+    letters = np.random.default_rng(seed.randrange(2**32)).integers(97, 123, (2, 1 << 17, 8), np.uint8)
+    first, last = letters.view("<u8")[..., 0]
     wanted = np.uint64(0x123456789ABCDEF0) - first * np.uint64(0xC2B2AE3D27D4EB4E)
     products = last * np.uint64(0x9E3779B97F4A7C15)
     order = np.argsort(products)
@@ -170,6 +170,37 @@ def crowding_words(folder: Path, seed: random.Random) -> Path:
     ]
     path = folder / "words.txt"
     path.write_text(" ".join(words) + "\n")
+    return path
+
+
+def crowding_labels(folder: Path, seed: random.Random) -> Path:
+    """Names of labels that have one and the same hash in an Arrow dictionary."""
+    rng, path = np.random.default_rng(seed.randrange(2**32)), folder / "rows.jsonl"
+    inverse = np.uint64(pow(14029467366897019727, -1, 2**64))
+    names: list[str] = []
+    while len(names) < 100_000:
+        last = rng.integers(97, 123, (1 << 20, 8), np.uint8).view("<u8").ravel()
+        of_last = (last * np.uint64(11400714785074694791)).byteswap()
+        first = ((of_last ^ np.uint64(0x123456789ABCDEF0)).byteswap() * inverse).view(np.uint8).reshape(-1, 8)
+        written = ((first >= 32) & (first < 127)).all(axis=1)
+        whole = np.hstack([first[written], last[written].view(np.uint8).reshape(-1, 8)])
+        names += [row.tobytes().decode() for row in whole]
+    path.write_text(json.dumps({"text": "a dog", "labels": names}) + "\n")
+    return path
+
+
+def wide_dictionary(folder: Path, _: random.Random) -> Path:
+    """The same as xz."""
+    dictionary = {"id": lzma.FILTER_LZMA2, "dict_size": 300 * MEBI, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}
+    path = folder / "rows.txt.xz"
+    path.write_bytes(lzma.compress(b"hello", filters=[dictionary]))
+    return path
+
+
+def wide_window(folder: Path, _: random.Random) -> Path:
+    """A zstd frame of five bytes that wants 2 GiB to be unpacked in."""
+    path = folder / "rows.txt.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x00" + bytes([21 << 3]) + b"\x29\0\0hello")
     return path
 
 
@@ -194,9 +225,11 @@ BOMBS = [
         "an archive in zst", bomb("x.npz", ".zst", b"PK\3\4", b"\0" * 64, 2048 * MEBI), ("max_ratio",), is_quick=False
     ),
     Attack("parquet in gz", bomb("x.parquet", ".gz", b"PAR1", b"\0" * 64, 2048 * MEBI), ("max_ratio",), is_quick=False),
+    Attack("zst with a window of 2 GiB", wide_window, ("compression",)),
     Attack(
-        "xz with a dictionary of 1.5 GiB",
-        plain("rows.jsonl.xz", lzma.compress(ROW * 9, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 64 * MEBI}])),
+        "xz with a dictionary of 300 MiB",
+        wide_dictionary,
+        ("compression",),
         is_quick=False,
     ),
 ]
@@ -333,7 +366,10 @@ BESIDE = [
     ),
     Attack("deep labels", plain("a.jsonl", ROW, labels__jsonl=b'{"id": ' + DEEP + b"}\n"), ("labels.jsonl, line 1",)),
 ]
-WORDS = [Attack("words that crowd a table", crowding_words)]
+WORDS = [
+    Attack("words that crowd a table", crowding_words),
+    Attack("labels that crowd a table", crowding_labels),
+]
 
 GROUPS = {
     "bombs": BOMBS,
