@@ -724,6 +724,15 @@ nb::tuple pick_terms(const Array<uint8_t>& bytes, const Array<int64_t>& offsets,
   return to_numpy(without_gil([&] { return copy_terms(all, view(ids)); }));
 }
 
+nb::tuple number_strings_of(const Array<int64_t>& offsets, const Array<uint8_t>& bytes) {
+  const auto ends = view(offsets);
+  for (size_t i = 0; i < ends.size(); ++i)
+    if (ends[i] < (i == 0 ? 0 : ends[i - 1]) || ends[i] > static_cast<int64_t>(bytes.size()))
+      throw Error("strings have offsets that do not match their bytes");
+  NumberedStrings out = without_gil([&] { return number_strings({view(bytes), ends}); });
+  return nb::make_tuple(to_numpy(std::move(out.numbers)), to_numpy(std::move(out.firsts)));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -799,6 +808,8 @@ NB_MODULE(_native, m) {
       .def("transform", &Vectorizer::transform, "Texts as tf-idf in CSR arrays.")
       .def("transform_plain", &Vectorizer::transform_plain, "The same for a list; None unless it holds nothing but plain strings.")
       .def("rows", &Vectorizer::rows, "The same as `Rows` of a model.");
+  m.def("number_strings", number_strings_of, "offsets"_a, "bytes"_a,
+        "A number for each string in order of first occurrence, and where the string of each number occurs first.");
   m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
   m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
         "Raises unless the arrays are a sound vocabulary.");

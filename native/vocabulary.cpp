@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "hash.h"
+#include "parallel.h"
 
 namespace labelwood {
 namespace {
@@ -97,6 +98,23 @@ std::vector<uint32_t> TermTable::sorted_ids() const {
   std::vector<uint32_t> ids(entries.size());
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = entries[i].id;
   return ids;
+}
+
+NumberedStrings number_strings(const Vocabulary& strings) {
+  constexpr int64_t kStrings = 1 << 14;  // between two looks for an interrupt
+  NumberedStrings out{Buffer<int32_t>(strings.size()), {}};
+  std::vector<int64_t> firsts;
+  TermTable table;
+  parallel_for(strings.size(), kStrings, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const std::string_view s = strings.term(i);
+      out.numbers[i] = static_cast<int32_t>(table.find(TermKey::of(s), reinterpret_cast<const uint8_t*>(s.data()), s.size()));
+      if (out.numbers[i] == static_cast<int64_t>(firsts.size())) firsts.push_back(i);
+    }
+  });
+  out.firsts = Buffer<int64_t>(firsts.size());
+  std::copy(firsts.begin(), firsts.end(), out.firsts.data());
+  return out;
 }
 
 }  // namespace labelwood

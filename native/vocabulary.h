@@ -78,4 +78,13 @@ class TermTable {
   std::vector<Slot> slots_;
 };
 
+// A number for each string, in order of first occurrence, and where the string of each number occurs first.
+struct NumberedStrings {
+  Buffer<int32_t> numbers;
+  Buffer<int64_t> firsts;
+};
+
+// Of any strings, not of ascending ones only.
+NumberedStrings number_strings(const Vocabulary& strings);
+
 }  // namespace labelwood

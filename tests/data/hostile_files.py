@@ -7,29 +7,37 @@ harness can call it with other seeds.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
 import json
-import lzma
-import os
 import random
 import resource
-import struct
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from tests.data.hostile_writers import (
+    MEBI,
+    PACK,
+    archive,
+    array,
+    bomb,
+    crowding_labels,
+    crowding_words,
+    many_keys,
+    npy,
+    overlapping_archive,
+    plain,
+    stretched,
+    table,
+    wide_dictionary,
+    wide_window,
+)
 
 from labelwood.errors import InputError, LabelwoodError
 
-MEBI = 1 << 20
 SECONDS = 120
 
 
@@ -49,128 +57,6 @@ class Outcome(NamedTuple):
     error: str | None  # the sentence; None where rows were read
     peak_megabytes: float
     crash: str | None  # anything but rows or an InputError
-
-
-def zstd(data: bytes) -> bytes:
-    out = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(out, "zstd") as stream:
-        stream.write(data)
-    return out.getvalue().to_pybytes()
-
-
-PACK = {".gz": lambda data: gzip.compress(data, 9), ".xz": lzma.compress, ".bz2": bz2.compress, ".zst": zstd}
-
-
-def bomb(name: str, suffix: str, head: bytes, row: bytes, n_bytes: int) -> Callable[[Path, random.Random], Path]:
-    """A file of many compressed parts, each of the same rows."""
-
-    def write(folder: Path, _: random.Random) -> Path:
-        part = row * (8 * MEBI // len(row))
-        packed, path = PACK[suffix](part), folder / (name + suffix)
-        path.write_bytes(PACK[suffix](head + part) + packed * (n_bytes // len(part)))
-        return path
-
-    return write
-
-
-def plain(name: str, content: bytes, **beside: bytes) -> Callable[[Path, random.Random], Path]:
-    """A file, with others beside it (dots in their names written as double underscores)."""
-
-    def write(folder: Path, _: random.Random) -> Path:
-        for other, data in beside.items():
-            (folder / other.replace("__", ".")).write_bytes(data)
-        (folder / name).write_bytes(content)
-        return folder / name
-
-    return write
-
-
-def stretched(name: str, start: bytes, n_bytes: int) -> Callable[[Path, random.Random], Path]:
-    """A file that goes on with NULs, which take no room on the disk."""
-
-    def write(folder: Path, _: random.Random) -> Path:
-        path = folder / name
-        path.write_bytes(start)
-        os.truncate(path, n_bytes)
-        return path
-
-    return write
-
-
-def table(name: str, make: Callable[[], Any], **how: Any) -> Callable[[Path, random.Random], Path]:
-    """A Parquet file."""
-
-    def write(folder: Path, _: random.Random) -> Path:
-        pq.write_table(make(), folder / name, **({"compression": "zstd"} | how))
-        return folder / name
-
-    return write
-
-
-def archive(name: str, zeros: int = 0, **members: bytes) -> Callable[[Path, random.Random], Path]:
-    """A zip archive of these members, compressed, the first followed by zeros."""
-
-    def write(folder: Path, _: random.Random) -> Path:
-        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
-            for number, (member, data) in enumerate(members.items()):
-                with out.open(member.replace("__", "."), "w") as stream:
-                    stream.write(data)
-                    for _ in range(0 if number else zeros // MEBI):
-                        stream.write(bytes(MEBI))
-        return folder / name
-
-    return write
-
-
-def npy(shape: tuple[int, ...], content: bytes, dtype: str = "<f4", fortran: bool = False) -> bytes:
-    """An array's file that claims a shape."""
-    header = repr({"descr": dtype, "fortran_order": fortran, "shape": shape}).encode()
-    header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
-
-
-def array(values: Any, dtype: Any = None) -> bytes:
-    out = io.BytesIO()
-    np.save(out, np.asarray(values, dtype))
-    return out.getvalue()
-
-
-def overlapping_archive(folder: Path, _: random.Random) -> Path:
-    """All entries of the directory lead to one member's bytes."""
-    path = archive("X.trn.npz", 64 * MEBI, data__npy=npy((64 * MEBI,), b"", "|u1"))(folder, random.Random(0))
-    whole = path.read_bytes()
-    directory = whole.rindex(b"PK\x01\x02")
-    entry, end = whole[directory : whole.rindex(b"PK\x05\x06")], bytearray(whole[whole.rindex(b"PK\x05\x06") :])
-    entries = [entry.replace(b"data.npy", b"dat%d.npy" % i) for i in range(10)] * 10
-    struct.pack_into("<HHI", end, 8, len(entries), len(entries), sum(map(len, entries)))
-    path.write_bytes(whole[:directory] + b"".join(entries) + end)
-    return path
-
-
-def many_keys(folder: Path, seed: random.Random) -> Path:
-    path = folder / "rows.jsonl"
-    record = {f"k{seed.randrange(10**9)}": i for i in range(200_000)} | {"text": "a", "labels": ["b"]}
-    path.write_text(json.dumps(record) + "\n")
-    return path
-
-
-def crowding_words(folder: Path, seed: random.Random) -> Path:
-    """Words that a hash of two fixed factors sends to one place of a table; a text each of them."""
-    first = np.array([seed.choices(range(97, 123), k=8) for _ in range(1 << 15)], np.uint8).view("<u8").ravel()
-    last = np.array([seed.choices(range(97, 123), k=8) for _ in range(1 << 15)], np.uint8).view("<u8").ravel()
-    wanted = np.uint64(0x123456789ABCDEF0) - first * np.uint64(0xC2B2AE3D27D4EB4E)
-    products = last * np.uint64(0x9E3779B97F4A7C15)
-    order = np.argsort(products)
-    begin = np.searchsorted(products[order], wanted)
-    end = np.searchsorted(products[order], wanted + np.uint64(1 << 46))
-    words = [
-        (first[i].tobytes() + last[order[j]].tobytes()).decode()
-        for i in range(len(first))
-        for j in range(begin[i], end[i])
-    ]
-    path = folder / "words.txt"
-    path.write_text(" ".join(words) + "\n")
-    return path
 
 
 ROW = b'{"text": "a dog", "labels": ["animal"]}\n'
@@ -194,9 +80,11 @@ BOMBS = [
         "an archive in zst", bomb("x.npz", ".zst", b"PK\3\4", b"\0" * 64, 2048 * MEBI), ("max_ratio",), is_quick=False
     ),
     Attack("parquet in gz", bomb("x.parquet", ".gz", b"PAR1", b"\0" * 64, 2048 * MEBI), ("max_ratio",), is_quick=False),
+    Attack("zst with a window of 2 GiB", wide_window, ("compression",)),
     Attack(
-        "xz with a dictionary of 1.5 GiB",
-        plain("rows.jsonl.xz", lzma.compress(ROW * 9, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 64 * MEBI}])),
+        "xz with a dictionary of 300 MiB",
+        wide_dictionary,
+        ("compression",),
         is_quick=False,
     ),
 ]
@@ -333,7 +221,10 @@ BESIDE = [
     ),
     Attack("deep labels", plain("a.jsonl", ROW, labels__jsonl=b'{"id": ' + DEEP + b"}\n"), ("labels.jsonl, line 1",)),
 ]
-WORDS = [Attack("words that crowd a table", crowding_words)]
+WORDS = [
+    Attack("words that crowd a table", crowding_words),
+    Attack("labels that crowd a table", crowding_labels),
+]
 
 GROUPS = {
     "bombs": BOMBS,
@@ -365,8 +256,9 @@ def run(attacks: list[Attack], folder: Path, seed: int = 0) -> list[Outcome]:
 
 
 def _answers(places: list[str]) -> list[Outcome]:
-    command = [sys.executable, __file__, *places]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    command = [sys.executable, "-m", "tests.data.hostile_files", *places]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
             out, err = child.communicate(timeout=SECONDS * len(places))
         except subprocess.TimeoutExpired:

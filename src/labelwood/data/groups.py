@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names, strings
+from labelwood.data.distinct import distinct
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import as_csr
 from labelwood.labels.given import is_matrix, name_lists
@@ -27,9 +28,9 @@ def merged(groups: Groups) -> Groups:
         >>> one.of_row.tolist(), one.ids.to_pylist(), one.Y.toarray().tolist()
         ([0, 0, 1], ['page', 'other'], [[1.0, 1.0], [0.0, 0.0]])
     """
-    encoded = groups.ids.dictionary_encode()
-    number = encoded.indices.to_numpy().astype(np.int64)
-    return Groups(number[groups.of_row], _largest(groups.Y, number, len(encoded.dictionary)), encoded.dictionary)
+    number, names = distinct(groups.ids)
+    of_row = number.astype(np.int64)[groups.of_row]
+    return Groups(of_row, _largest(groups.Y, number.astype(np.int64), len(names)), names)
 
 
 def _largest(Y: Any, number: Any, n_groups: int) -> Any:

@@ -36,10 +36,8 @@ class LabelIds:
         >>> labels = LabelIds(pa.array(["animal", "plant"]), pa.array(["7", "1"]), "labels.jsonl")
         >>> labels.lines(np.array([1, 7]))
         array([1, 0])
-        >>> labels.lines(np.array([0]))
-        Traceback (most recent call last):
-        ...
-        labelwood.data.label_ids.LabelError: label 0 is no id in labels.jsonl, whose ids are whole numbers; ...
+        >>> labels.names(["7", "plant"])
+        ['animal', 'plant']
     """
 
     def __init__(self, names: Any, ids: Any, where: str, meaning: LabelNumbers | None = None) -> None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, Groups, ones
+from labelwood.data.distinct import distinct
 from labelwood.data.groups import merged
 from labelwood.data.label_ids import LabelError
 from labelwood.data.reading import Columns, Reading
@@ -315,9 +316,9 @@ def _label_ids(values: Any, indptr: NDArray[np.int64], reading: Reading) -> NDAr
 
 
 def _named(values: Any, reading: Reading) -> NDArray[np.int64]:
-    encoded = values.dictionary_encode()
-    ids = reading.index.add(reading.label_names(encoded.dictionary.to_pylist()))
-    return np.asarray(ids[encoded.indices.to_numpy()])
+    numbers, names = distinct(values)
+    ids = reading.index.add(reading.label_names(names.to_pylist()))
+    return np.asarray(ids[numbers])
 
 
 def _numbered(values: Any, row_of: Any, reading: Reading) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from labelwood import _native
 from labelwood.data.catalogue import check_utf8
 from labelwood.data.dataset import Dataset, ones
+from labelwood.data.distinct import distinct
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import LabelwoodError
@@ -52,8 +53,8 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         if len(nameless):
             row = int(np.searchsorted(row_ends, nameless[0], side="right")) - 1
             raise source.error(f"has a label without a name; write the name right after {_PREFIX}", first_line + row)
-        different = _strings(name_ends, names).dictionary_encode()
-        ids = reading.index.add(reading.label_names(different.dictionary.to_pylist()))[different.indices.to_numpy()]
+        numbers, different = distinct(_strings(name_ends, names))
+        ids = reading.index.add(reading.label_names(different.to_pylist()))[numbers]
         Y = ones(row_ends, ids.astype(np.int32), len(reading.index))
         Y.sum_duplicates()
         Y.data[:] = 1
