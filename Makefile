@@ -28,11 +28,22 @@ native-test: $(VENV)/.tested
 python-test: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2
 
-# The native tests again, built with address and undefined-behaviour sanitizers.
+# With address and undefined-behaviour sanitizers: the native tests, hostile arrays for the Python module, and the tests
+# of hostile models. The module is built beside the installed one, and only the commands here use it.
+SANITIZED := build/sanitize
+SANITIZERS := asan ubsan stdc++
 sanitize: $(VENV)/.tested
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
-	$(BIN)/cmake --build build/sanitize
-	build/sanitize/native_tests
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python -DLABELWOOD_PYTHON=ON -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
+	$(BIN)/cmake --build $(SANITIZED)
+	$(SANITIZED)/native_tests
+	$(UNDER_SANITIZERS) -m tests.hostile.canary
+	$(UNDER_SANITIZERS) -m tests.hostile.natives --cases 6000
+	$(UNDER_SANITIZERS) -m tests.hostile.arrays --cases 3000
+	$(UNDER_SANITIZERS) -m pytest -q -p no:cacheprovider tests/test_native.py tests/store/test_hostile*.py
+
+UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -print-file-name=lib$(library).so))" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 PYTHONMALLOC=malloc \
+	PYTHONPATH=tests/hostile/sanitized:. LABELWOOD_SANITIZED=$(abspath $(SANITIZED)) $(BIN)/python
 
 # Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested

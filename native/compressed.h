@@ -1,6 +1,7 @@
 // Matrices in compressed rows or columns as users pass them: whether their arrays fit each other.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,6 +28,7 @@ void check_pointers(std::span<const I> indptr, int64_t n_entries, int64_t n_runs
 // Throws unless all places are from 0 up to n_places.
 template <class I>
 void check_places(std::span<const I> indices, int64_t n_places) {
+  if (n_places < 0) throw Error("there are fewer than no places");
   I least = 0, most = -1;
   for (I place : indices) {
     least = std::min(least, place);
@@ -34,6 +36,12 @@ void check_places(std::span<const I> indices, int64_t n_places) {
   }
   if (least < 0 || static_cast<int64_t>(most) >= n_places)
     throw Error("an index is " + std::to_string(least < 0 ? least : most) + " and should be from 0 to " + std::to_string(n_places - 1));
+}
+
+inline bool all_finite(std::span<const float> values) {
+  bool finite = true;
+  for (float v : values) finite = finite & std::isfinite(v);
+  return finite;
 }
 
 // Throws unless the arrays are sound; else whether the places of every run ascend and none occurs twice. If they do,
