@@ -63,7 +63,10 @@ nb::ndarray<nb::numpy, T, nb::ndim<3>> to_numpy(Buffer<T>&& buffer, size_t a, si
 // How many threads a call may use: always one, and not many times more than there are cores to run them.
 struct Threads {
   int n = 1;
-  static int most() { return std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency())); }
+  static int most() {
+    static const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));  // slow to ask for
+    return most;
+  }
   operator int() const { return n; }
 };
 

@@ -63,6 +63,8 @@ def _one_child(module: str, seed: int, first: int, n_cases: int, extra: tuple[st
         if began[0] < n_cases:
             errors.seek(0)
             told = errors.read()
+            if began == (first, "starting"):
+                raise RuntimeError(f"the child that runs cases did not begin: {told[-2000:]}")
             # Sanitizers end a process that asks for too much memory, where Python would raise MemoryError.
             kind = "refused" if _NO_MEMORY in told else kind
             yield Outcome(*began, kind, f"exit {child.returncode}: {_told(told)}")
