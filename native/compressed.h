@@ -16,7 +16,7 @@ namespace labelwood {
 template <class I>
 void check_pointers(std::span<const I> indptr, int64_t n_entries, int64_t n_runs) {
   if (n_runs < 0 || std::ssize(indptr) - 1 != n_runs)
-    throw Error("its indptr has " + std::to_string(indptr.size()) + " numbers and should have " + std::to_string(n_runs + 1));
+    throw Error("its indptr has " + std::to_string(indptr.size()) + " numbers and should have one more than " + std::to_string(n_runs));
   if (indptr.front() != 0) throw Error("its indptr does not begin with 0");
   bool rising = true;
   for (size_t i = 1; i < indptr.size(); ++i) rising = rising & (indptr[i - 1] <= indptr[i]);
