@@ -43,11 +43,22 @@ build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
 	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
 
-# The native tests again, built with address and undefined-behaviour sanitizers.
+# With address and undefined-behaviour sanitizers: the native tests, hostile arrays for the Python module, and the tests
+# of hostile models. The module is built beside the installed one, and only the commands here use it.
+SANITIZED := build/sanitize
+SANITIZERS := asan ubsan stdc++
 sanitize: $(VENV)/.tested
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
-	$(BIN)/cmake --build build/sanitize
-	build/sanitize/native_tests
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python -DLABELWOOD_PYTHON=ON -DLABELWOOD_TESTS=ON -DLABELWOOD_SANITIZE=ON
+	$(BIN)/cmake --build $(SANITIZED)
+	$(SANITIZED)/native_tests
+	$(UNDER_SANITIZERS) -m tests.hostile.canary
+	$(UNDER_SANITIZERS) -m tests.hostile.natives --cases 6000
+	$(UNDER_SANITIZERS) -m tests.hostile.arrays --cases 3000
+	$(UNDER_SANITIZERS) -m pytest -q -p no:cacheprovider tests/test_native.py tests/store/test_hostile*.py
+
+UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -print-file-name=lib$(library).so))" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 PYTHONMALLOC=malloc \
+	PYTHONPATH=tests/hostile/sanitized:. LABELWOOD_SANITIZED=$(abspath $(SANITIZED)) $(BIN)/python
 
 # Hostile models, arrays, files, kills and races; writes docs/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
 # With SANITIZE=1 what is native runs under sanitizers, and the page goes to build/.

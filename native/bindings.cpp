@@ -85,6 +85,19 @@ bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n
   return without_gil([&] { return places_ascend(view(indptr), view(indices), n_values, n_runs, n_places); });
 }
 
+// The same for the arrays of a csr matrix as scipy mostly has them; none where they need more care.
+std::optional<bool> rows_ascend(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_rows, int64_t n_cols) {
+  const auto checked = [&]<class I>(I) -> std::optional<bool> {
+    Array<float> numbers;
+    Array<I> ends, columns;
+    if (!nb::try_cast(values, numbers, false) || !nb::try_cast(indptr, ends, false) || !nb::try_cast(indices, columns, false)) return {};
+    return places_ascend(view(ends), view(columns), static_cast<int64_t>(numbers.size()), n_rows, n_cols);
+  };
+  if (n_cols > std::numeric_limits<int32_t>::max()) return {};
+  const auto narrow = checked(int32_t{});
+  return narrow ? narrow : checked(int64_t{});
+}
+
 void check_members(int64_t n_rows, const CsrView& members) {
   if (members.n_cols != n_rows) throw Error("the labels' members do not match the rows");
 }
@@ -162,9 +175,23 @@ NewMatrix<float> dense_product_of(const Matrix<float>& rows, const Matrix<float>
   return to_numpy(without_gil([&] { return dense_product(X, M, n_threads); }), X.n_rows, M.n_cols);
 }
 
+// Vectors to cluster are about as long as one: products of longer ones may be too large to have an order.
+CsrView vectors_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  float largest = 0;
+  for (float v : vectors.values) largest = std::max(largest, std::abs(v));
+  if (largest > 1e6f) throw Error("the vectors are too long: bring them to unit length");
+  return vectors;
+}
+
+void check_weights(std::span<const double> weights) {
+  for (double weight : weights)
+    if (!(weight >= 0 && weight <= 1e100)) throw Error("a label's frequency is not a number of at least 0");
+}
+
 nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                            int arity, int max_leaf, uint64_t seed, Threads n_threads) {
-  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
   return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
@@ -173,8 +200,11 @@ nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& i
 nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                                const Array<double>& frequency, const Array<double>& covering, double lam, double smoothing, bool midpoint,
                                int arity, int max_leaf, uint64_t seed, Threads n_threads) {
-  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
   const LabelWeights weights{view(frequency), view(covering)};
+  check_weights(weights.frequency);
+  check_weights(weights.covering);
+  if (!(lam >= 0 && lam <= 2 && smoothing >= 0 && smoothing <= 1e100)) throw Error("lam must be from 0 to 2, and smoothing at least 0");
   if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   if (std::ssize(weights.frequency) != vectors.n_rows() || std::ssize(weights.covering) != vectors.n_rows())
     throw Error("every label needs its frequency");
@@ -186,7 +216,7 @@ nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t
 
 nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
                          int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, Threads n_threads) {
-  const CsrView vectors = csr_view(indptr, indices, values, n_cols);
+  const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || min_size < 1 || vectors.n_rows() < 1)
     throw Error("a tree needs labels, arity 2 or more, max_leaf 1 or more and min_size 1 or more");
   // Rounds cost more than in halving, and the last of them move few labels.
@@ -213,6 +243,8 @@ class TreeModel {
  public:
   TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels, bool mean_of_copies)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (n_features < 0 || n_features > kMost || n_labels < 0 || n_labels > kMost) throw Error("there are too many features or labels");
     model_.tree = tree_.value();
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
     if (mean_of_copies && model_.with_copies) model_.means.emplace(tree_.checked(n_labels), n_labels);
@@ -477,7 +509,7 @@ nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& i
 nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
                           int64_t n_cols, int64_t k, Threads n_threads) {
   if (k < 1) throw Error("k must be at least 1");
-  const CsrView scores = csr_view(indptr, indices, values, n_cols);
+  const CsrView scores = any_csr_view(indptr, indices, values, n_cols);
   return to_numpy(without_gil([&] { return best_entries(scores, k, n_threads); }));
 }
 
@@ -651,6 +683,7 @@ nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
                            int32_t n_buckets, Threads n_threads) {
   const AnalysisArgument how(analysis);
   const TextsArgument all(texts);
+  if (n_buckets < 1) throw Error("n_buckets must be at least 1");
   return to_numpy(without_gil([&] { return count_buckets(all.value(), how.value, n_buckets, n_threads); }));
 }
 
@@ -671,6 +704,7 @@ class Vectorizer {
  public:
   Vectorizer(const nb::tuple& analysis, const std::optional<nb::tuple>& vocabulary, int32_t n_cols, const nb::tuple& weighing)
       : how_(analysis), weights_(weighing, n_cols), n_cols_(n_cols) {
+    if (!vocabulary && n_cols < 1) throw Error("there must be one column at least");
     if (!vocabulary) return;
     terms_.emplace(*vocabulary);
     if (terms_->value().size() != n_cols) throw Error("the vocabulary has another number of terms than of columns");
@@ -751,14 +785,12 @@ NB_MODULE(_native, m) {
   m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
           csr_view(indptr, indices, values, n_cols); },
         "Raises unless a sparse matrix is sound.");
-  m.def("all_finite", [](const Array<float>& values) {
-    bool finite = true;
-    for (float v : view(values)) finite = finite & std::isfinite(v);
-    return finite;
-  }, "Whether no value is NaN or infinite.");
+  m.def("all_finite", [](const Array<float>& values) { return all_finite(view(values)); }, "Whether no value is NaN or infinite.");
   m.def("check_compressed", check_compressed<int32_t>,
         "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places ascend in each run.");
   m.def("check_compressed", check_compressed<int64_t>, "The same with wide integers.");
+  m.def("rows_ascend", rows_ascend,
+        "The same for the arrays of rows with float32 values: (indptr, indices, values, rows, columns). None where they have other types.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");

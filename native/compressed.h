@@ -1,6 +1,7 @@
 // Matrices in compressed rows or columns as users pass them: whether their arrays fit each other.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,7 +16,7 @@ namespace labelwood {
 template <class I>
 void check_pointers(std::span<const I> indptr, int64_t n_entries, int64_t n_runs) {
   if (n_runs < 0 || std::ssize(indptr) - 1 != n_runs)
-    throw Error("its indptr has " + std::to_string(indptr.size()) + " numbers and should have " + std::to_string(n_runs + 1));
+    throw Error("its indptr has " + std::to_string(indptr.size()) + " numbers and should have one more than " + std::to_string(n_runs));
   if (indptr.front() != 0) throw Error("its indptr does not begin with 0");
   bool rising = true;
   for (size_t i = 1; i < indptr.size(); ++i) rising = rising & (indptr[i - 1] <= indptr[i]);
@@ -27,6 +28,7 @@ void check_pointers(std::span<const I> indptr, int64_t n_entries, int64_t n_runs
 // Throws unless all places are from 0 up to n_places.
 template <class I>
 void check_places(std::span<const I> indices, int64_t n_places) {
+  if (n_places < 0) throw Error("there are fewer than no places");
   I least = 0, most = -1;
   for (I place : indices) {
     least = std::min(least, place);
@@ -34,6 +36,12 @@ void check_places(std::span<const I> indices, int64_t n_places) {
   }
   if (least < 0 || static_cast<int64_t>(most) >= n_places)
     throw Error("an index is " + std::to_string(least < 0 ? least : most) + " and should be from 0 to " + std::to_string(n_places - 1));
+}
+
+inline bool all_finite(std::span<const float> values) {
+  bool finite = true;
+  for (float v : values) finite = finite & std::isfinite(v);
+  return finite;
 }
 
 // Throws unless the arrays are sound; else whether the places of every run ascend and none occurs twice. If they do,

@@ -34,7 +34,7 @@ void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stre
   const int64_t n_empty = std::ssize(labels) - std::ssize(told_apart);
   // Labels without a vector make a part of their own, for which a center is spared.
   const int64_t room = options_.arity - (n_empty > 0);
-  const int64_t wanted = std::ssize(told_apart) / std::max(2 * options_.min_size, options_.max_leaf / kPerLeaf);
+  const int64_t wanted = std::ssize(told_apart) / std::max<int64_t>(2 * int64_t{options_.min_size}, options_.max_leaf / kPerLeaf);
   const int64_t n_centers = std::clamp<int64_t>(wanted, 1, room);
   if (n_centers > 1) {
     choose_sample(told_apart, n_centers, stream);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -59,10 +60,13 @@ nb::ndarray<nb::numpy, T, nb::ndim<3>> to_numpy(Buffer<T>&& buffer, size_t a, si
   return nb::ndarray<nb::numpy, T, nb::ndim<3>>(memory, {a, b, c}, owner_of(memory));
 }
 
-// How many threads a call may use: always some, and never more than can have work.
+// How many threads a call may use: always one, and not many times more than there are cores to run them.
 struct Threads {
-  static constexpr int kMost = 1024;
   int n = 1;
+  static int most() {
+    static const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));  // slow to ask for
+    return most;
+  }
   operator int() const { return n; }
 };
 
@@ -126,15 +130,21 @@ inline CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& 
   } catch (const Error& e) {
     throw Error(std::string("a sparse matrix has unsound arrays: ") + e.what());
   }
-  if (n_cols < 0) throw Error("a sparse matrix has fewer than no columns");
   return m;
 }
 
-// The same with values.
-inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+// The same with values, of which some may be infinite.
+inline CsrView any_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
   if (values.size() != indices.size()) throw Error("a sparse matrix has a different number of values and column indices");
   CsrView m = pattern_view(indptr, indices, n_cols);
   m.values = view(values);
+  return m;
+}
+
+// The same with values that have an order: sorting relies on it.
+inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+  const CsrView m = any_csr_view(indptr, indices, values, n_cols);
+  if (!all_finite(m.values)) throw Error("a sparse matrix has a value that is not finite");
   return m;
 }
 
@@ -177,7 +187,7 @@ struct type_caster<labelwood::Threads> {
   bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
     make_caster<int> number;
     if (!number.from_python(source, flags, cleanup)) return false;
-    value = {std::clamp(number.value, 1, labelwood::Threads::kMost)};
+    value = {std::clamp(number.value, 1, labelwood::Threads::most())};
     return true;
   }
 };

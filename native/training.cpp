@@ -9,7 +9,9 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <utility>
 
+#include "error.h"
 #include "parallel.h"
 #include "random.h"
 #include "simd/kernels.h"
@@ -238,7 +240,10 @@ class GroupSolver {
   float least_weight(const float* lane, int32_t n_features, const TrainingOptions& options) {
     if (options.max_weights <= 0 || n_features <= options.max_weights) return options.threshold;
     sizes_.resize(n_features);
-    for (int32_t f = 0; f < n_features; ++f) sizes_[f] = std::abs(lane[f * int64_t{kLanes}]);
+    for (int32_t f = 0; f < n_features; ++f) {
+      const float size = std::abs(lane[f * int64_t{kLanes}]);
+      sizes_[f] = size >= 0 ? size : 0;  // no order holds for what is not a number, where training ran away
+    }
     const auto last = sizes_.begin() + options.max_weights - 1;
     std::nth_element(sizes_.begin(), last, sizes_.end(), std::greater<>());
     return std::max(*last, options.threshold);
@@ -295,9 +300,13 @@ class Trainer {
   Trainer(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
           Progress& progress)
       : X_(X), members_(members), tree_(tree), below_(tree), options_(options), n_threads_(std::max(n_threads, 1)),
-        progress_(progress), stored_(options.feature_numbers.size()), work_(n_nodes()), results_(n_nodes()),
+        progress_(progress), stored_(options.feature_numbers.size(), -1), work_(n_nodes()), results_(n_nodes()),
         gatherers_(n_threads_), solvers_(n_threads_) {
-    for (size_t f = 0; f < stored_.size(); ++f) stored_[options.feature_numbers[f]] = static_cast<int32_t>(f);
+    for (size_t f = 0; f < stored_.size(); ++f) {
+      const int32_t number = options.feature_numbers[f];
+      if (number < 0 || number >= std::ssize(stored_) || std::exchange(stored_[number], static_cast<int32_t>(f)) >= 0)
+        throw Error("the features have not each a number of their own");
+    }
   }
 
   // The few large nodes come one after the other, with all threads on their groups; then the many small ones side by

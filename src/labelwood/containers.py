@@ -39,6 +39,8 @@ def rows_of(matrix: Any, name: str, change: Change) -> Rows:
         >>> rows_of(sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2)), "X", lambda values: values).values
         array([3.])
     """
+    if type(matrix) in _USUAL and _is_usual(matrix):
+        return Rows(matrix.indptr, matrix.indices, change(matrix.data), matrix.shape)
     given = _Given(matrix, name, _shape(matrix, name), change)
     if matrix.format == "csr":
         return given.rows()
@@ -46,6 +48,20 @@ def rows_of(matrix: Any, name: str, change: Change) -> Rows:
         raise LabelwoodError(f"{name} is a sparse matrix of an unknown format: give one of scipy's, such as csr")
     csr = _CONVERTED[matrix.format](given).tocsr()
     return _Given(csr, name, given.shape, lambda values: values).rows()
+
+
+_USUAL = {sparse.csr_array, sparse.csr_matrix}
+
+
+def _is_usual(matrix: Any) -> bool:
+    """Whether this is what most users pass, sound and in order: a single row is checked in no time."""
+    parts = matrix.indptr, matrix.indices, matrix.data
+    if any(type(part) is not np.ndarray for part in parts):
+        return False
+    try:
+        return _native.rows_ascend(*parts, *matrix.shape) is True
+    except (LabelwoodError, TypeError):
+        return False  # whoever looks closer says why
 
 
 def _shape(matrix: Any, name: str) -> tuple[int, int]:

@@ -120,7 +120,7 @@ def as_csr(matrix: Any, name: str) -> Any:
         array([1], dtype=int32)
     """
     if not sparse.issparse(matrix):
-        return from_dense(as_matrix(matrix, name)).to_scipy()
+        return sparse.csr_array(as_matrix(matrix, name))
     rows = rows_of(matrix, name, _as_they_are)
     if matrix.format == "csr" and rows.values is matrix.data and rows.indices is matrix.indices:
         return matrix
@@ -198,7 +198,7 @@ def _marks(name: str) -> Change:
 
     def marks(values: NDArray[Any]) -> NDArray[Any]:
         _refuse_non_finite(values, name)
-        ones: NDArray[np.float32] = (values != 0).astype(np.float32)
+        ones: Floats = (values != 0).astype(np.float32)
         return ones
 
     return marks

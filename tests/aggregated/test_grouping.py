@@ -60,7 +60,7 @@ def test_labels_of_overlapping_groups_are_counted_in_each():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: random_groups(5, 0), "size is 0"),
+        (lambda: random_groups(5, 0), "size must be a whole number from 1"),
         (lambda: clustered_groups(np.eye(3), 2), "depth is 2 but 3"),
         (lambda: noisy_groups(np.eye(4), 1, 1.5), "noise is 1.5"),
         (lambda: merged_labels([[1]], [0], merge="bag"), "merge is 'bag'"),

@@ -12,6 +12,7 @@ import argparse
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -102,12 +103,16 @@ def case(seed: int, number: int) -> Case:
     if not parameters:
         alike, parameters = False, list(targets[target][1])
     n = 2 if not alike and len(parameters) > 1 and rng.random() < _SEVERAL else 1
-    chosen = [parameters[i] for i in rng.permutation(len(parameters))[:n]]
+    chosen = _of_different_places([parameters[i] for i in rng.permutation(len(parameters))])[:n]
     ways = [list(_ways(p, dense)[0 if alike else 1]) for p in chosen]
     broken = tuple((p, w[rng.integers(len(w))]) for p, w in zip(chosen, ways, strict=True))
     what = " and ".join(f"{p}: {way}" for p, way in broken)
     form = "dense" if dense else "sparse"
     return Case(f"{target} ({form}) with {what}", target, dense, broken, alike, int(rng.integers(2**31)))
+
+
+def _of_different_places(parameters: list[str]) -> list[str]:
+    return list({_PLACES.get(parameter, parameter): parameter for parameter in parameters}.values())
 
 
 def _ways(parameter: str, dense: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -225,6 +230,19 @@ def counted(found: list[Outcome]) -> dict[str, int]:
     return {"attempts": len(found)} | {name: kinds[name] for name in names}
 
 
+def report(found: Iterable[Outcome]) -> None:
+    """Prints what is not as it should be, as it comes, and the counts; exits with 1 if there was any."""
+    every = []
+    for outcome in found:
+        every.append(outcome)
+        if outcome.kind not in ("refused", "right"):
+            sys.stdout.write(f"{outcome.kind}: {outcome.case}: {outcome.name}: {outcome.detail[:600]}\n")
+            sys.stdout.flush()
+    counts = counted(every)
+    sys.stdout.write(", ".join(f"{n} {name}" for name, n in counts.items()) + "\n")
+    sys.exit(any(counts[name] for name in ("wrong", "untyped", "crash", "hang")))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=1000)
@@ -234,13 +252,7 @@ def main() -> None:
     if given.child is not None:
         serve(given.child, given.cases, lambda number: case(given.seed, number), attempt)
         return
-    found = outcomes(given.cases, given.seed)
-    for outcome in found:
-        if outcome.kind not in ("refused", "right"):
-            sys.stdout.write(f"{outcome.kind}: {outcome.case}: {outcome.name}: {outcome.detail[:300]}\n")
-    counts = counted(found)
-    sys.stdout.write(", ".join(f"{n} {name}" for name, n in counts.items()) + "\n")
-    sys.exit(bool(counts["wrong"] + counts["untyped"] + counts["crash"] + counts["hang"]))
+    report(in_children("tests.hostile.arrays", given.seed, given.cases))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import subprocess
 import sys
@@ -11,7 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_NO_MEMORY = "AddressSanitizer: allocator is out of memory"
 _SECONDS = 60  # that a case may take
+# A thousand threads have room in the memory that a child may take.
+_SMALL_STACKS = ("sh", "-c", 'ulimit -s 2048; exec "$@"', "sh")
 _MEMORY = 8 << 30  # bytes; sanitizers reserve far more and are told their own limit
 
 
@@ -34,7 +38,7 @@ def in_children(module: str, seed: int, n_cases: int, extra: tuple[str, ...] = (
 
 
 def _one_child(module: str, seed: int, first: int, n_cases: int, extra: tuple[str, ...]) -> Iterator[Outcome]:
-    command = [sys.executable, "-W", "ignore", "-m", module, "--child", str(first), *extra]
+    command = [*_SMALL_STACKS, sys.executable, "-W", "ignore", "-m", module, "--child", str(first), *extra]
     command += ["--cases", str(n_cases), "--seed", str(seed)]
     began = (first, "starting")
     with (
@@ -58,7 +62,12 @@ def _one_child(module: str, seed: int, first: int, n_cases: int, extra: tuple[st
         child.wait()
         if began[0] < n_cases:
             errors.seek(0)
-            yield Outcome(*began, kind, f"exit {child.returncode}: {_told(errors.read())}")
+            told = errors.read()
+            if began == (first, "starting"):
+                raise RuntimeError(f"the child that runs cases did not begin: {told[-2000:]}")
+            # Sanitizers end a process that asks for too much memory, where Python would raise MemoryError.
+            kind = "refused" if _NO_MEMORY in told else kind
+            yield Outcome(*began, kind, f"exit {child.returncode}: {_told(told)}")
 
 
 def _told(errors: str) -> str:
@@ -88,8 +97,6 @@ def _lines(child: subprocess.Popen[str]) -> Iterator[str | None]:
 def serve(first: int, n_cases: int, made, run) -> None:
     """In the child: `made` gives a numbered case with a name, `run` its kind and detail."""
     if "LD_PRELOAD" not in os.environ:
-        import resource
-
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     for number in range(first, n_cases):
         case = made(number)

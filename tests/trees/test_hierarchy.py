@@ -124,7 +124,11 @@ def test_what_is_no_pair_of_names_is_refused(parents):
 
 @pytest.mark.parametrize(
     ("options", "why"),
-    [({"below": "last"}, "below is"), ({"max_arity": 1}, "at least 2"), ({"vectors": np.eye(2)}, "2 rows")],
+    [
+        ({"below": "last"}, "below is"),
+        ({"max_arity": 1}, "arity must be a whole number from 2"),
+        ({"vectors": np.eye(2)}, "2 rows"),
+    ],
 )
 def test_parameters_that_do_not_fit_are_refused(options, why):
     with pytest.raises(ParameterError, match=why):

@@ -148,7 +148,7 @@ def test_the_same_leaves_for_any_number_of_threads():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"copies": 0}, "copies is 0: a label lies in one leaf at least"),
+        ({"copies": 0}, "copies must be a whole number from 1"),
         ({"max_labels": 2}, "max_labels leaves room for 8 of 12 labels: allow more in a leaf"),
         ({"max_labels": [9, 9]}, "max_labels must be a whole number above 0, or one for each of the 4 leaves"),
         ({"max_labels": 3.5}, "max_labels must be a whole number above 0"),

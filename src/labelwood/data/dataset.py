@@ -76,6 +76,8 @@ class Dataset:
         for name in ("sparse", "Y", "label_features"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, as_csr(value, name))
+        if self.Y is not None and not self.Y.data.all():
+            object.__setattr__(self, "Y", _without_zeros(self.Y))
         if self.dense is not None:
             object.__setattr__(self, "dense", as_matrix(self.dense, "dense"))
         if self.labels is not None and not isinstance(self.labels, LabelIndex):
@@ -273,6 +275,13 @@ def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Fl
     if len(indices) < 2**31:
         indptr = indptr.astype(np.int32, copy=False)
     return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
+
+
+def _without_zeros(Y: Any) -> Any:
+    """A zero that is stored is no label."""
+    kept = Y.copy()
+    kept.eliminate_zeros()
+    return kept
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import real_vector, whole_number
+from labelwood.arrays import plain_array, real_numbers, whole_number
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import as_labels
 
@@ -118,7 +118,9 @@ def family_of(dataset: str) -> str:
 
 
 def _checked_frequencies(frequencies: Any) -> NDArray[np.float64]:
-    counts = real_vector(frequencies, "frequencies")
+    counts = real_numbers(plain_array(frequencies, "frequencies"), "frequencies", np.float64)
+    if counts.ndim != 1:
+        raise LabelwoodError(f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)")
     if not np.isfinite(counts).all() or (counts < 0).any():
         raise LabelwoodError("frequencies contain a negative or non-finite number: pass label_frequencies(Y)")
     return counts

@@ -12,6 +12,8 @@ from labelwood.arrays import real_vector
 from labelwood.errors import ParameterError
 from labelwood.trees.tree import LabelTree
 
+_MOST = 1e80  # that a label may weigh: the sums of many are still finite
+
 
 def huffman(frequencies: Any) -> LabelTree:
     """The binary tree with the least expected depth; every leaf holds one label.
@@ -74,6 +76,6 @@ def fano(frequencies: Any) -> LabelTree:
 
 def _checked(frequencies: Any) -> NDArray[np.float64]:
     weights = real_vector(frequencies, "frequencies")
-    if len(weights) == 0 or not (np.isfinite(weights) & (weights >= 0)).all():
+    if len(weights) == 0 or not ((weights >= 0) & (weights <= _MOST)).all():
         raise ParameterError("frequencies must be numbers of at least 0, one for each label")
     return weights

@@ -13,6 +13,7 @@ from labelwood.arrays import real_vector
 from labelwood.errors import ParameterError
 from labelwood.inputs import Sparse
 
+_MOST_WEIGHT = 1e80  # that a row may have: more of them are still finite
 Rule: TypeAlias = Literal["marginal", "greedy"]
 Weights: TypeAlias = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ def label_weights(Y: Sparse, rule: Rule | float, row_weights: Any = None) -> tup
         (array([3., 2.]), array([3., 1.]))
     """
     weights = np.ones(Y.n_rows) if row_weights is None else real_vector(row_weights, "row_weights")
-    if weights.shape != (Y.n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
+    if weights.shape != (Y.n_rows,) or not ((weights >= 0) & (weights <= _MOST_WEIGHT)).all():
         raise ParameterError(f"row_weights must be {Y.n_rows} numbers of at least 0, one for each row of Y")
     of_entry = np.repeat(weights, np.diff(Y.indptr))
     frequency = _sums(Y.indices, of_entry, Y.n_cols)

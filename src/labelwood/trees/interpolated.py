@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Literal
 
 import numpy as np
@@ -62,7 +61,7 @@ def interpolated(
         [2, 2, 2, 2]
     """
     check_sizes(arity, max_leaf, seed)
-    lam, smoothing = real_number(lam, "lam", 0, 2), real_number(smoothing, "smoothing", 0, sys.float_info.max)
+    lam, smoothing = real_number(lam, "lam", 0, 2), real_number(smoothing, "smoothing", 0, 1e100)
     rows, labels = unit_rows(vectors), as_labels(Y)
     if labels.n_cols != rows.n_rows:
         raise LabelwoodError(f"vectors has {rows.n_rows} labels and Y {labels.n_cols}: give both the same")

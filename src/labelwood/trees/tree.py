@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import real_vector, whole_number
+from labelwood.arrays import real_vector
 from labelwood.errors import LabelwoodError, ParameterError
 
 _DTYPES: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
@@ -55,7 +55,8 @@ class LabelTree:
         n_nodes = len(self.child_ptr) - 1
         if n_nodes < 1 or len(self.label_ptr) != n_nodes + 1:
             raise _unsound("its arrays have different numbers of nodes")
-        whole_number(self.n_labels, "n_labels of a label tree")
+        if not isinstance(self.n_labels, int | np.integer) or self.n_labels < 1:
+            raise _unsound("it has no labels")
 
     def _check_nodes(self, n_nodes: int) -> None:
         # The first child comes right behind the root and the last child is the last node. With children after their
