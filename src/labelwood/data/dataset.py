@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from labelwood.data.fields import Fields
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats
 from labelwood.labels.index import LabelIndex
@@ -31,6 +32,7 @@ class Groups:
     of_row: NDArray[np.int64]
     Y: Any
     ids: Any = None  # Arrow large_string array, one a group
+    fields: Fields | None = None  # what else was read of each group, to be written again
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,8 @@ class Dataset:
     groups: Groups | None = None
     filters: NDArray[np.int64] | None = None  # pairs (row, label) that no prediction may count
     label_file: str | None = None  # the file that described the labels, where there was one
+    fields: Fields | None = None  # what else was read of each row, to be written again (`read` with `keep_unknown`)
+    label_lines: Any = None  # Arrow large_string array: the JSON object that described a label; "" where none did
 
     def __post_init__(self) -> None:
         self._take_plain_values()
@@ -119,11 +123,8 @@ class Dataset:
             return self
         joined = LabelIndex(labels.to_arrow())
         new_ids = joined.add(self.labels)
-        texts = None
-        if self.label_texts is not None:
-            slots = np.full(len(joined), len(self.labels), np.int64)
-            slots[new_ids] = np.arange(len(self.labels))
-            texts = pa.concat_arrays([self.label_texts, pa.array([""], pa.large_string())]).take(pa.array(slots))
+        slots = np.full(len(joined), len(self.labels), np.int64)
+        slots[new_ids] = np.arange(len(self.labels))
         filters = self.filters
         if filters is not None:
             filters = np.stack([filters[:, 0], new_ids[filters[:, 1]]], axis=1)
@@ -134,7 +135,8 @@ class Dataset:
             self,
             Y=None if self.Y is None else _renamed(self.Y, new_ids, len(joined)),
             labels=joined,
-            label_texts=texts,
+            label_texts=_placed(self.label_texts, slots),
+            label_lines=_placed(self.label_lines, slots),
             label_features=None,
             filters=filters,
             groups=groups,
@@ -164,6 +166,8 @@ class Dataset:
             place[numbers] = np.arange(len(numbers))
             kept = self.filters[place[self.filters[:, 0]] >= 0]
             taken["filters"] = np.stack([place[kept[:, 0]], kept[:, 1]], axis=1)
+        if self.fields is not None:
+            taken["fields"] = self.fields.take(numbers)
         return replace(self, **taken)
 
     def describe(self) -> dict[str, Any]:
@@ -256,6 +260,13 @@ def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Fl
     if len(indices) < 2**31:
         indptr = indptr.astype(np.int32, copy=False)
     return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
+
+
+def _placed(strings: Any, slots: NDArray[np.int64]) -> Any:
+    """The string of each slot; slots after the last have none."""
+    if strings is None:
+        return None
+    return pa.concat_arrays([strings, pa.array([""], pa.large_string())]).take(pa.array(slots))
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from labelwood.data.catalogue import find_catalogue, read_catalogue
+from labelwood.data.catalogue import find_catalogue, label_lines, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
 from labelwood.data.groups import merged
@@ -21,6 +21,7 @@ from labelwood.data.joining import concat
 from labelwood.data.reading import Columns, Format, Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import InputError, ParameterError
+from labelwood.labels.index import LabelIndex
 
 _PAIRS = re.compile(rb"(?:[ \t]*(?:[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*)?\r?(?:\n|\Z))*+")  # and empty lines
 _SHORT = {"train": "trn", "test": "tst"}
@@ -50,12 +51,15 @@ def read(
     label_file: str | PathLike[str] | None = None,
     filter_file: str | PathLike[str] | None = None,
     on_rows: Callable[[int], object] | None = None,
+    keep_unknown: bool = False,
 ) -> Dataset:
     """Reads a file, or the `split` of a folder, in any format of the field.
 
     The format is told by content and name, compressed or not. A ``labels.jsonl`` or ``label_names.txt`` beside the
     file names the labels (or `label_file`), and ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row
     and label that no prediction may count (or `filter_file`). `on_rows` is told how many rows have come each time.
+    With `keep_unknown`, what the dataset has no part for comes along and is written again: other fields of rows and of
+    labels, and the order of a row's labels.
 
     Example:
         >>> import tempfile, pathlib
@@ -64,11 +68,11 @@ def read(
         >>> read(path).describe()["labels"]
         2
     """
-    reading, kind = _open(path, format, split, columns, label_file)
+    reading, kind = _open(path, format, split, columns, label_file, keep_unknown=keep_unknown)
     n_described = len(reading.index)
     data = concat(_told(kind.pieces(reading), on_rows))
     if label_file is None and _describes_others(reading, n_described, data):
-        reading, kind = _open(path, format, split, columns, None, look_beside=False)
+        reading, kind = _open(path, format, split, columns, None, look_beside=False, keep_unknown=keep_unknown)
         data = concat(kind.pieces(reading))
     if data.groups is not None and reading.columns.group is not None:
         data = replace(data, groups=merged(data.groups))  # the rows of a group may lie in several pieces
@@ -77,6 +81,7 @@ def read(
         label_texts=_label_texts(reading, data),
         label_file=None if reading.catalogue is None or data.labels is None else str(reading.catalogue),
         filters=_filters(reading, data, filter_file),
+        label_lines=_label_lines(reading, data) if keep_unknown else None,
     )
 
 
@@ -128,12 +133,13 @@ def _open(
     label_file: str | PathLike[str] | None,
     *,
     look_beside: bool = True,
+    keep_unknown: bool = False,
 ) -> tuple[Reading, Format]:
-    source = Source(_main_file(Path(path), split))
+    source = Source(main_file(Path(path), split))
     name = format_name or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
-    reading = Reading(source, columns or Columns(), split)
+    reading = Reading(source, columns or Columns(), split, keep_unknown=keep_unknown)
     catalogue = None
     if label_file is not None:
         catalogue = read_catalogue(Source(label_file))
@@ -150,7 +156,13 @@ def _describes_others(reading: Reading, n_described: int, data: Dataset) -> bool
     return reading.catalogue is not None and Y is not None and Y.nnz > 0 and int(Y.indices.min()) >= n_described > 0
 
 
-def _main_file(path: Path, split: str) -> Path:
+def main_file(path: Path, split: str) -> Path:
+    """The file that is read for a file or a folder.
+
+    Example:
+        >>> main_file(Path("train.jsonl"), "train").name
+        'train.jsonl'
+    """
     try:
         if not path.is_dir():
             return path
@@ -174,23 +186,39 @@ def _main_file(path: Path, split: str) -> Path:
 
 
 def _label_texts(reading: Reading, data: Dataset) -> Any:
-    if reading.label_texts is None or data.labels is None:
+    return None if data.labels is None else _of_all_labels(reading.label_texts, data.labels)
+
+
+def _label_lines(reading: Reading, data: Dataset) -> Any:
+    if reading.catalogue is None or data.labels is None:
         return None
-    missing = len(data.labels) - len(reading.label_texts)
-    return pa.concat_arrays([reading.label_texts, pa.array([""] * missing, pa.large_string())])
+    return _of_all_labels(label_lines(reading.catalogue), data.labels)
+
+
+def _of_all_labels(described: Any, labels: LabelIndex) -> Any:
+    """Strings of the labels that are described, and empty ones for those after them."""
+    if described is None:
+        return None
+    return pa.concat_arrays([described, pa.array([""] * (len(labels) - len(described)), pa.large_string())])
 
 
 def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
     if given is not None:
         return read_filter(Source(given), len(data), data.n_labels)
-    split = _split_of_name(reading.source.name)
+    split = split_of_name(reading.source.name)
     if data.Y is None or split is None:
         return None
     beside = reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
     return None if beside is None else read_filter(beside, len(data), data.n_labels)
 
 
-def _split_of_name(name: str) -> str | None:
+def split_of_name(name: str) -> str | None:
+    """The split that a file's name tells.
+
+    Example:
+        >>> split_of_name("eurlex_tst.txt"), split_of_name("rows.txt")
+        ('test', None)
+    """
     words = re.split(r"[_.-]", name)
     return next((long for long, short in _SHORT.items() if long in words or short in words), None)
 

@@ -56,12 +56,16 @@ class Reading:
     catalogue: Source | None = None  # the file that describes the labels
     grouped: bool | None = None  # whether records are groups of rows; known from the first
     n_dense: int | None = None  # dense features of a row; known from the first
+    keep_unknown: bool = False  # whether fields that a dataset has no part for are read too, and labels as they stand
 
 
 class Format(Protocol):
     """A module in `labelwood.data.formats`."""
 
     NAME: str
+    HOLDS: frozenset[str]  # the parts of a dataset that it can hold
+    FIELDS: str | None  # how it holds other fields of rows: as "json", as "columns" with types, as "text", or not
+    RESERVED: frozenset[str]  # names of fields that are its own
 
     def detect(self, source: Source) -> bool:
         """Whether the file looks like this format."""

@@ -10,11 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from labelwood.data.dataset import Dataset
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
 from labelwood.data.source import Source
+from labelwood.data.unknown import all_columns, with_columns
 
 NAME = "parquet"
+HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
+FIELDS: str | None = "columns"
+RESERVED = frozenset({"id", "text", "labels", "rows"})
 _MAGIC = b"PAR1"
 _ROWS = 1 << 16
 
@@ -31,10 +37,13 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     try:
         with source.seekable() as stream, pq.ParquetFile(stream) as file:
             wanted = check_columns(source, file.schema_arrow.names, reading.columns)
+            if reading.keep_unknown:
+                wanted = all_columns(source, file.schema_arrow.names)
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 table = pa.Table.from_batches([batch])
                 table.validate(full=True)
-                yield to_dataset(table, reading)
+                rows = to_dataset(table, reading)
+                yield with_columns(rows, table, reading.columns) if reading.keep_unknown else rows
                 row += len(table)
             if row == 0:
                 yield to_dataset(file.schema_arrow.empty_table().select(wanted), reading)
@@ -47,9 +56,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes id, text and labels (a list of names); or groups with their rows."""
-    from labelwood.data.write import binary_output, write_label_texts
-
-    table = to_table(data, values)
+    table = to_table(data, values, lambda fields: fields.columns[0])
+    write_label_texts(data, path)
     with binary_output(path) as out:
         pq.write_table(table, out, compression="zstd")
-    write_label_texts(data, path)
