@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
-from labelwood.data.source import COMPRESSIONS, Source, compressed, plain_name
+from labelwood.data.source import COMPRESSIONS, Source, beside_path, compressed, plain_name
 from labelwood.errors import InputError
 
 
@@ -146,16 +146,16 @@ def text_output(path: Path, *, overwrite: bool = False, shared: bool = False) ->
 
 def _is_there(new: Path, path: Path, overwrite: bool) -> bool:
     """Whether a file of this name, or its twin in another compression, has the same content; another is refused."""
-    there = Source(path).sibling(plain_name(path))
+    there = beside_path(path, plain_name(path))
     if there is None:
         return False
-    if _same_content(Source(new), there):
+    if _same_content(Source(new), Source(there)):
         return True
-    if there.path != path or not overwrite:
+    if there != path or not overwrite:
         raise InputError(
             "is there already and says something else, and other data in the folder may need it; write to another "
             "folder, or remove it first",
-            there.path,
+            there,
         )
     return False
 
