@@ -12,8 +12,8 @@ import pytest
 from tests.data.samples import SUFFIXES, strings
 
 from labelwood.data import Dataset, Groups, read, write
-from labelwood.data.source import Source
 from labelwood.data.publishing import binary_output, text_output
+from labelwood.data.source import Source
 from labelwood.data.write import format_of_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 

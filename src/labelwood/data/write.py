@@ -174,7 +174,7 @@ def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Pa
 def _check(data: Dataset) -> None:
     if data.sparse is not None and not np.isfinite(data.sparse.data).all():
         raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
-    if data.labels is not None and "" in data.labels:
+    if data.labels is not None and pc.any(pc.equal(data.labels.to_arrow(), "")).as_py():
         raise LabelwoodError("a label has an empty name, which no reader accepts; give it a name")
 
 
