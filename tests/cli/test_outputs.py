@@ -48,7 +48,7 @@ def test_convert_keeps_fields_of_rows_and_labels_and_names_what_it_cannot_keep(l
     assert records(tmp_path / "back" / "pets.jsonl") == PETS
     assert records(tmp_path / "back" / "labels.jsonl") == ABOUT
     result = labelwood("convert", described, tmp_path / "back" / "pets.fasttext")
-    assert "left_out               ids, title" in result.out
+    assert result.out.endswith(" ids, title\n")
     assert labelwood("convert", described, tmp_path / "out" / "pets.fasttext", "--json").json["left_out"] == [
         "ids",
         "title",
@@ -63,14 +63,9 @@ def test_the_label_file_of_the_input_is_not_reduced(labelwood, described, tmp_pa
 
 
 def test_impute_keeps_fields_of_pages_and_rows(labelwood, tmp_path):
+    rows = [{"text": "a dog", "url": "u"}, {"text": "a rose"}]
     pages = [
-        {
-            "id": "p",
-            "rows": [{"text": "a dog", "url": "u"}, {"text": "a rose"}],
-            "labels": ["x"],
-            "date": 1899,
-            "url": 0,
-        },
+        {"id": "p", "rows": rows, "labels": ["x"], "date": 1899, "url": 0},
         {"id": "q", "rows": [{"text": "a cat"}], "labels": ["y"], "date": None},
     ]
     (tmp_path / "pages.jsonl").write_text(lines(pages))
@@ -135,7 +130,7 @@ def test_parquet_holds_the_texts_of_labels_and_csv_refuses_them(labelwood, descr
     assert row["texts"] == [label.upper() for label in row["labels"]]
     result = labelwood(*command, tmp_path / "out.csv")
     assert result.status == 2
-    assert "cannot hold texts of labels" in result.err
+    assert "cannot hold the texts of labels" in result.err
 
 
 @pytest.mark.parametrize("name", ["x.xlsx", "x.txt", "x.json", "x.json.gz", "x.arrow"])
@@ -166,11 +161,10 @@ def test_no_rows_make_an_empty_table(labelwood, model, tmp_path):
 def test_a_minus_is_standard_output(labelwood, model, pets, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert labelwood("predict", model, pets, "-o", "-").out == labelwood("predict", model, pets).out
-    for command in (("convert", pets, "-", "--to", "jsonl"), ("explain", model, "--label", "pet", "-o", "-.svg")):
-        assert not Path("-").exists(), command
     result = labelwood("convert", pets, "-", "--to", "jsonl")
     assert result.status == 2
     assert "standard output" in result.err
+    assert not Path("-").exists()
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
