@@ -67,6 +67,12 @@ def test_links_are_files_that_are_there(kind, tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.jsonl.gz", "lbl.json"])
+def test_rows_do_not_take_the_name_of_the_file_of_labels(name, tmp_path):
+    with pytest.raises(InputError, match="files of this name describe labels"):
+        write(TEXTS, tmp_path / name)
+
+
 @pytest.mark.parametrize("links", [True, False])
 def test_a_file_that_appears_meanwhile_is_not_replaced(links, tmp_path, monkeypatch):
     if not links:

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from labelwood.data.carrying import lost_fields, without_fields
+from labelwood.data.catalogue import BESIDE
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_files import filter_path, write_filters
 from labelwood.data.publishing import check_no_twin, check_output, together
 from labelwood.data.reading import Format, TableFormat
 from labelwood.data.source import plain_name
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import InputError, LabelwoodError, ParameterError
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -61,7 +62,8 @@ def write(
     target = Path(path)
     name = known_format(target, format)
     check_targets(target, name, overwrite=overwrite)
-    lost = [part for part in left_out(data, target, format=name, values=values) if part not in set(drop)]
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    lost = [part for part in left_out(data, target, format=name, values=values) if part not in dropped]
     if lost:
         shown = f"{', '.join(lost[:10])}{', …' * (len(lost) > 10)}"
         raise LabelwoodError(
@@ -166,6 +168,8 @@ def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Pa
     """
     from labelwood.data.formats import COMPANIONS
 
+    if plain_name(path) in {*BESIDE, "lbl.json"}:
+        raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
     for file in (path, *(COMPANIONS[name](path) if name in COMPANIONS else ())):
         check_output(file, overwrite=overwrite)
         check_no_twin(file, *inputs)
