@@ -75,6 +75,6 @@ def write(folder: Path, train: tuple[list[str], Any], test: tuple[list[str], Any
     folder.mkdir(parents=True, exist_ok=True)
     for split, (texts, Y) in (("train", train), ("test", test)):
         rows = lw.Dataset(texts=texts, Y=Y, labels=lw.LabelIndex.numbered(Y.shape[1]))
-        lw.write(rows, folder / f"{split}.txt", format=FORMAT)
+        lw.write(rows, folder / f"{split}.txt", format=FORMAT, overwrite=True)
     sparse.save_npz(folder / "truth.npz", test[1])
     np.save(folder / "frequencies.npy", np.bincount(train[1].indices, minlength=train[1].shape[1]))

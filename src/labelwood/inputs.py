@@ -112,8 +112,10 @@ def _sparse(matrix: Any, name: str, change: Change) -> Sparse:
     return Sparse(indptr, indices, real_numbers(rows.values, name), rows.shape[1])
 
 
-def as_csr(matrix: Any, name: str) -> Any:
+def as_csr(matrix: Any, name: str, *, keep_order: bool = False) -> Any:
     """A scipy matrix as a sound `csr_array` whose columns ascend; itself if it is such, whatever its values are.
+
+    With `keep_order`, columns may stand in any order, and more than once.
 
     Example:
         >>> as_csr([[0.0, 2.0]], "Y").indices
@@ -122,8 +124,11 @@ def as_csr(matrix: Any, name: str) -> Any:
     if not sparse.issparse(matrix):
         return sparse.csr_array(as_matrix(matrix, name))
     rows = rows_of(matrix, name, _as_they_are)
-    if matrix.format == "csr" and rows.values is matrix.data and rows.indices is matrix.indices:
-        return matrix
+    if matrix.format == "csr":
+        is_sorted = rows.values is matrix.data and rows.indices is matrix.indices
+        is_plain = all(type(part) is np.ndarray for part in (matrix.data, matrix.indices, matrix.indptr))
+        if is_sorted or (keep_order and is_plain):
+            return matrix
     return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=rows.shape)
 
 

@@ -79,7 +79,7 @@ def test_the_advice_is_printed_for_people(labelwood, grouped, tmp_path):
     assert "hand them out" in printed
     alike = [{"rows": [text, text], "labels": ["x", "x"]} for text in ("a dog", "a rose")]
     (tmp_path / "alike.jsonl").write_text("".join(json.dumps(page) + "\n" for page in alike))
-    printed = labelwood("impute", tmp_path / "alike.jsonl", "-o", tmp_path / "rows.jsonl").out
+    printed = labelwood("impute", tmp_path / "alike.jsonl", "-o", tmp_path / "rows2.jsonl").out
     assert "expected to be the better choice" in printed
 
 
@@ -97,22 +97,23 @@ def test_groups_are_told_by_a_column_or_by_a_list_of_any_name(labelwood, grouped
     labelwood("impute", grouped, "-o", tmp_path / "rows.jsonl")
     wanted = (tmp_path / "rows.jsonl").read_text()
     PAGES.write(tmp_path / "other.jsonl", rows="paragraphs")
-    labelwood("impute", tmp_path / "other.jsonl", "-o", tmp_path / "rows.jsonl", "--rows-column", "paragraphs")
-    assert (tmp_path / "rows.jsonl").read_text() == wanted
+    labelwood("impute", tmp_path / "other.jsonl", "-o", tmp_path / "listed.jsonl", "--rows-column", "paragraphs")
+    assert (tmp_path / "listed.jsonl").read_text() == wanted
     flat = [
         {"text": text, "page": f"p{page}", "labels": PAGES.tags[page]}
         for text, page in zip(PAGES.texts, PAGES.pages, strict=True)
     ]
     (tmp_path / "flat.jsonl").write_text("".join(json.dumps(row) + "\n" for row in flat))
-    labelwood("impute", tmp_path / "flat.jsonl", "-o", tmp_path / "rows.jsonl", "--group-column", "page")
-    assert (tmp_path / "rows.jsonl").read_text() == wanted
+    labelwood("impute", tmp_path / "flat.jsonl", "-o", tmp_path / "told.jsonl", "--group-column", "page")
+    assert (tmp_path / "told.jsonl").read_text() == wanted
 
 
 @pytest.mark.parametrize("name", ["pages.parquet", "pages.jsonl.gz"])
 def test_every_format_that_holds_groups_gives_the_same(labelwood, grouped, name, tmp_path):
     labelwood("impute", grouped, "-o", tmp_path / "wanted.jsonl")
-    write(lw.read(grouped), tmp_path / name)
-    labelwood("impute", tmp_path / name, "-o", tmp_path / "rows.jsonl.gz")
+    (tmp_path / "other").mkdir()
+    write(lw.read(grouped), tmp_path / "other" / name)
+    labelwood("impute", tmp_path / "other" / name, "-o", tmp_path / "rows.jsonl.gz")
     assert gzip.decompress((tmp_path / "rows.jsonl.gz").read_bytes()) == (tmp_path / "wanted.jsonl").read_bytes()
 
 
@@ -129,7 +130,7 @@ def test_labels_that_a_page_repeats_go_to_as_many_rows_if_asked(labelwood, tmp_p
     pages += [{"rows": ["a dog eats", "new trees"], "labels": ["animal"]}]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
     for repeats, rows in (("topc", 3), ("multiset", 2)):
-        options = ("-o", tmp_path / "rows.jsonl", "--set", f"repeats={repeats}", "--json")
+        options = ("-o", tmp_path / f"{repeats}.jsonl", "--set", f"repeats={repeats}", "--json")
         assert labelwood("impute", tmp_path / "pages.jsonl", *options).json["labels_given"] == rows
 
 
@@ -137,7 +138,7 @@ def test_settings_come_from_a_file_too(labelwood, grouped, tmp_path):
     config = tmp_path / "how.toml"
     config.write_text('[eagle]\niterations = 0\n[vectorizer]\nanalyzer = "char"\nngrams = [3, 3]\n')
     plain = labelwood("impute", grouped, "-o", tmp_path / "rows.jsonl", "--json").json
-    facts = labelwood("impute", grouped, "-o", tmp_path / "rows.jsonl", "--config", config, "--json").json
+    facts = labelwood("impute", grouped, "-o", tmp_path / "set.jsonl", "--config", config, "--json").json
     assert facts["mean_sureness"] < plain["mean_sureness"]
     given = labelwood("train", grouped, "-o", tmp_path / "model", "--grouped", "--config", config, "--json").json
     assert given["mean_sureness"] == facts["mean_sureness"]
@@ -164,7 +165,7 @@ def test_an_interrupt_leaves_the_old_file_as_it_was(grouped, tmp_path):
     os.mkfifo(pipe)
     before = sorted(path.name for path in tmp_path.iterdir())
     command = subprocess.Popen(
-        [PROGRAM, "impute", pipe, "-o", rows, "--set", "iterations=1000000", "--set", "negatives=5.0"],
+        [PROGRAM, "impute", pipe, "-o", rows, "--overwrite", "--set", "iterations=1000000", "--set", "negatives=5.0"],
         stderr=subprocess.PIPE,
     )
     pipe.write_bytes(grouped.read_bytes())  # waits until it is read
@@ -194,7 +195,7 @@ def test_parameters_can_be_chosen_by_pages_that_are_held_out(labelwood, tmp_path
     assert "negatives" in facts["chosen"]
     trained = labelwood("train", pages, "-o", tmp_path / "model", "--grouped", "--choose", "--json").json
     assert trained["chosen"] == facts["chosen"]
-    assert "chosen" not in labelwood("impute", pages, "-o", tmp_path / "rows.jsonl", "--json").json
+    assert "chosen" not in labelwood("impute", pages, "-o", tmp_path / "plain.jsonl", "--json").json
 
 
 def test_choosing_and_the_baseline_exclude_each_other_and_single_rows(labelwood, grouped, tmp_path):

@@ -177,7 +177,7 @@ def test_only_labels_that_rows_have_must_be_writable(tmp_path):
     data = Dataset.from_texts(["a", "b"], [["fine"], ["not fine"]])
     write(data.take([0]), tmp_path / "a.fasttext")
     with pytest.raises(LabelwoodError, match=r"the label 'not fine' .* white space.*; rename it or write jsonl"):
-        write(data, tmp_path / "a.fasttext")
+        write(data, tmp_path / "a.fasttext", overwrite=True)
     assert (tmp_path / "a.fasttext").read_text() == "__label__fine a\n"
 
 

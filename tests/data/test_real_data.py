@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from labelwood.data import read
+from labelwood.data import read, write
+from labelwood.data.source import Source
 
 DATA = Path(os.environ.get("LABELWOOD_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
@@ -53,3 +54,16 @@ def test_rows_without_labels_are_kept():
         facts = read(DATA / "eurlex4k", split=split).describe()
         assert (facts["rows_without_labels"], facts["features"]) == (n_blank, 5000)
     assert read(DATA / "eurlex4k").describe()["labels_used"] == 3_786
+
+
+@pytest.mark.parametrize(("name", "split"), [("eurlex57k", "dev"), ("loc_lcsh", "test"), ("bookcrossing", "test")])
+def test_descriptions_of_labels_and_filters_come_along_unchanged(name, split, tmp_path):
+    if not (DATA / name).is_dir():
+        pytest.skip(f"{name} is not here")
+    data = read(DATA / name, split=split, keep_unknown=True)
+    write(data, tmp_path / f"{split}.parquet")
+    assert (tmp_path / "labels.jsonl").read_bytes() == Source(DATA / name / "labels.jsonl.xz").read()
+    if data.filters is not None:
+        again = read(tmp_path / f"{split}.parquet")
+        assert again.filters.tolist() == data.filters.tolist()
+        assert again.labels == data.labels

@@ -12,8 +12,9 @@ import pytest
 from tests.data.samples import SUFFIXES, strings
 
 from labelwood.data import Dataset, Groups, read, write
+from labelwood.data.publishing import binary_output, text_output
 from labelwood.data.source import Source
-from labelwood.data.write import binary_output, format_of_name, text_output
+from labelwood.data.write import format_of_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 
 TEXTS = Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant", "garden"]])
@@ -36,7 +37,7 @@ def test_output_is_complete_and_readable(suffix, tmp_path):
 def test_a_failure_leaves_the_old_file_and_nothing_else(suffix, output, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(b"old")
-    with pytest.raises(ZeroDivisionError), output(path) as out:
+    with pytest.raises(ZeroDivisionError), output(path, overwrite=True) as out:
         out.write("new" * 100_000 if output is text_output else b"new" * 100_000)
         raise ZeroDivisionError
     assert path.read_bytes() == b"old"
@@ -94,7 +95,7 @@ def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match="No space left on device"):
-        write(TEXTS, tmp_path / "a.jsonl")
+        write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.jsonl", "old")]
 
 

@@ -9,6 +9,8 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.loading import load_classifier
+from labelwood.cli.reading import is_same_file
+from labelwood.errors import ParameterError
 
 NAME = "compress"
 
@@ -26,6 +28,8 @@ def run(
     from labelwood.store import check_target
 
     check_target(output)
+    if is_same_file(output, model):
+        raise ParameterError(f"{output} is the model to compress, which would be lost; name another folder")
     large = load_classifier(model, threads, None, verify=not no_verify)
     small = large.compressed(max_features=features, part=part)
     small.save(output)

@@ -9,7 +9,8 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.grouped import GroupOptions
-from labelwood.cli.reading import read_rows, with_data_options
+from labelwood.cli.reading import is_same_file, read_rows, with_data_options
+from labelwood.errors import ParameterError
 
 NAME = "convert"
 
@@ -22,6 +23,7 @@ def run(
         Path, typer.Argument(metavar="OUTPUT", help="File to write; its name tells format and compression.")
     ],
     to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,
+    overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Convert data between formats.
@@ -29,10 +31,31 @@ def run(
     Formats: xc (rows features labels), xc-split (trn_X_Xf.txt, trn_X_Y.txt), xc-json (trn.json, lbl.json), pecos
     (X.trn.npz, Y.trn.npz), attentionxml (train_texts.txt, train_labels.txt), svmlight, fasttext (lines with
     __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
-    .bz2, .zst.
+    .bz2, .zst. Other fields of rows and labels come along where the format can hold them; left_out names the rest.
     """
-    from labelwood.data.write import write
+    from labelwood.data.read import main_file
+    from labelwood.data.write import check_targets, known_format, left_out, write_without
 
-    rows = read_rows(data, reading)
-    files = write(rows, output, format=to)
-    options.report({"files": ", ".join(map(str, files)), **rows.describe()}, json, title="Converted")
+    name, source = known_format(output, to), main_file(data, reading.split)
+    check_targets(output, name, overwrite=overwrite, inputs=[source])
+    rows = read_rows(data, reading, keep_unknown=True)
+    lost = left_out(rows, output, format=name)
+    if is_same_file(output, source):
+        _check_onto_itself(output, name, reading, lost)
+    files = write_without(rows, output, name, overwrite=overwrite)
+    facts = {"files": ", ".join(map(str, files)), **rows.describe(), **options.left_out(lost, json)}
+    options.report(facts, json, title="Converted")
+
+
+def _check_onto_itself(output: Path, name: str, reading: GroupOptions, lost: list[str]) -> None:
+    """A file may become its own copy only where everything comes along."""
+    from labelwood.data.formats import TABLES
+    from labelwood.data.read import detect_format
+    from labelwood.data.source import Source
+
+    if name not in TABLES or detect_format(Source(output)) != name:
+        raise ParameterError(f"{output} is what is read, and as {name} not all of it is kept; name another file")
+    if "," in reading.text_column or reading.group_column is not None:
+        raise ParameterError(f"{output} is what is read, and joined columns cannot be told apart; name another file")
+    if lost:
+        raise ParameterError(f"{output} is what is read, and {', '.join(lost)} would be lost; name another file")

@@ -14,6 +14,7 @@ from labelwood.cli.loading import load_classifier
 from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
+    from labelwood.explaining.explanation import LabelExplanation
     from labelwood.models.text import TextClassifier
 
 NAME = "explain"
@@ -30,6 +31,7 @@ def run(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Draw it: a picture.svg, or a page.html to send.")
     ] = None,
+    overwrite: options.Overwrite = False,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
 ) -> None:
@@ -37,32 +39,43 @@ def run(
 
     Without --label, list the labels whose copies differ most.
     """
-    _check(output, label)
+    from labelwood.explaining import explain_label
+
+    _check(output, label, overwrite)
     classifier = load_classifier(model, None, None, verify=not no_verify)
     if label is None:
         _rank(classifier, json)
     else:
-        _explain(classifier, label, words, siblings, output, json)
+        explained = explain_label(classifier, label, words=words, siblings=siblings)
+        if output is not None:
+            _draw(explained, output, overwrite)
+        _print(explained, output, json)
 
 
-def _check(output: Path | None, label: str | None) -> None:
+def _check(output: Path | None, label: str | None, overwrite: bool) -> None:
     if output is None:
         return
     if label is None:
         raise ParameterError("-o draws one label: name it with --label")
     if output.suffix.lower() not in _PICTURES:
         raise ParameterError(f"-o {str(output)!r} is neither a picture nor a page: end its name with .svg or .html")
+    from labelwood.data.publishing import check_output
+
+    check_output(output, overwrite=overwrite)
 
 
-def _explain(
-    classifier: TextClassifier, label: str, words: int, siblings: int, output: Path | None, json: bool
-) -> None:
-    from labelwood.explaining import draw_explanation, explain_label, explanation_page, explanation_text
+def _draw(explained: LabelExplanation, output: Path, overwrite: bool) -> None:
+    from labelwood.data.publishing import text_output
+    from labelwood.explaining import draw_explanation, explanation_page
 
-    explained = explain_label(classifier, label, words=words, siblings=siblings)
-    if output is not None:
-        as_picture = output.suffix.lower() == ".svg"
-        output.write_text((draw_explanation if as_picture else explanation_page)(explained), "utf-8")
+    draw = draw_explanation if output.suffix.lower() == ".svg" else explanation_page
+    with text_output(output, overwrite=overwrite) as out:
+        out.write(draw(explained))
+
+
+def _print(explained: LabelExplanation, output: Path | None, json: bool) -> None:
+    from labelwood.explaining import explanation_text
+
     if json:
         drawn = {} if output is None else {"output": str(output)}
         options.report({**explained.plain(), **drawn}, as_json=True)

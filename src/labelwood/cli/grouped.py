@@ -29,11 +29,11 @@ class GroupOptions(DataOptions):
         return super().columns() | {"rows": self.rows_column, "group": self.group_column}
 
 
-def read_groups(path: Path, options: DataOptions) -> Dataset:
+def read_groups(path: Path, options: DataOptions, **more: Any) -> Dataset:
     """Groups of rows that have labels."""
     from labelwood.data.groups import check_groups
 
-    data = read_rows(path, options)
+    data = read_rows(path, options, **more)
     if data.groups is None:
         raise InputError(
             "holds single rows and not groups; write the rows of a group as a list in the column 'rows', "

@@ -11,7 +11,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
-from labelwood.cli.reading import about, with_data_options
+from labelwood.cli.reading import about, is_same_file, with_data_options
 from labelwood.cli.train import table, vectorizer_of
 from labelwood.errors import ParameterError
 
@@ -35,6 +35,7 @@ def run(
         ),
     ] = None,
     threads: options.Threads = None,
+    overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Hand the labels of groups to the rows that fit them, and say for each label how sure that is.
@@ -42,11 +43,11 @@ def run(
     A page's tags go to its paragraphs, say. Rows are written with labels of their own, to train on.
     """
     from labelwood.aggregated.imputing import impute
-    from labelwood.data.groups import check_groups, rows_with_labels
-    from labelwood.data.write import write
+    from labelwood.data.groups import check_groups, fields_of_both, rows_with_labels
+    from labelwood.data.write import left_out, write_without
     from labelwood.models.rows import features_to_learn_from
 
-    _check_output(output, data)
+    name = _check_output(output, data, reading.split, overwrite)
     settings = options.settings(config, assign or [])
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     if threads is not None:
@@ -54,7 +55,7 @@ def run(
     how = how_to_hand_out(
         table("eagle", settings.pop("eagle", {})) | settings, threads, baseline=baseline, choose=choose
     )
-    rows = read_groups(data, reading)
+    rows = read_groups(data, reading, keep_unknown=True)
     groups = check_groups(rows)
     with about(data), _steps("making features", "handing out labels", "writing") as begin:
         begin()
@@ -62,18 +63,23 @@ def run(
         begin()
         imputed = impute(X, groups.of_row, groups.Y, **how)
         begin()
-        write(rows_with_labels(rows, imputed.Y), output, values=imputed.values)
+        single = rows_with_labels(rows, imputed.Y)
+        lost = left_out(single, output, format=name, values=imputed.values) + fields_of_both(rows)
+        write_without(single, output, name, values=imputed.values, overwrite=overwrite)
     facts = {"output": str(output), "groups": groups.Y.shape[0], "rows": len(rows), "labels": rows.n_labels}
-    options.report(facts | imputed.describe(), json, title="Imputed")
+    options.report(facts | imputed.describe() | options.left_out(lost, json), json, title="Imputed")
 
 
-def _check_output(output: Path, data: Path) -> None:
-    from labelwood.data.write import check_output, table_format
+def _check_output(output: Path, data: Path, split: str, overwrite: bool) -> str:
+    """The name of the format to write, where it can be written."""
+    from labelwood.data.read import main_file
+    from labelwood.data.write import check_targets, table_format
 
-    check_output(output)
-    table_format(output)
-    if output.exists() and data.exists() and output.samefile(data):
+    if is_same_file(output, main_file(data, split)):
         raise ParameterError(f"{output} is what is read; name another file to write")
+    name = table_format(output).NAME
+    check_targets(output, name, overwrite=overwrite)
+    return name
 
 
 @contextlib.contextmanager

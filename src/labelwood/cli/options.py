@@ -20,6 +20,7 @@ Assign = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there already.")]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Skip the checks of a model you trust.")]
 
 
@@ -33,6 +34,11 @@ def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> No
     width = max((len(name) for name in facts), default=0)
     for name, value in facts.items():
         sys.stdout.write(f"  {name:<{width}}  {_shown(value)}\n")
+
+
+def left_out(names: list[str], as_json: bool) -> dict[str, Any]:
+    """What a file could not hold, as a fact of the report; nothing where it holds everything."""
+    return {"left_out": names if as_json else ", ".join(names)} if names else {}
 
 
 def _shown(value: Any) -> str:

@@ -1,20 +1,20 @@
-"""labelwood predict: the best labels of each row, as JSON lines."""
+"""labelwood predict: the best labels of each row, as JSON lines, CSV or Parquet."""
 
 from __future__ import annotations
 
 import contextlib
-import json as json_module
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import DataOptions, about, read_rows, row_counter, with_data_options
+from labelwood.cli.reading import DataOptions, about, is_same_file, read_rows, row_counter, with_data_options
+from labelwood.errors import ParameterError
 
 NAME = "predict"
 
@@ -26,7 +26,8 @@ def run(
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File to write; .gz and others compress.")
+        Path | None,
+        typer.Option("-o", "--output", help="File to write: *.jsonl, *.csv or *.parquet; .gz and others compress."),
     ] = None,
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
     include: Annotated[Path | None, typer.Option(help="A file with the only names that may be answers.")] = None,
@@ -38,28 +39,34 @@ def run(
     label_texts: Annotated[
         bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
     ] = False,
+    overwrite: options.Overwrite = False,
     assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
 ) -> None:
-    """Predict the best labels of each row of INPUT: one JSON object a row, best label first."""
+    """Predict the best labels of each row of INPUT: one JSON object a row, best label first.
+
+    CSV has columns id, labels and scores, the latter two separated by semicolons; Parquet has lists.
+    """
     from labelwood.cli.loading import load_classifier
 
+    output = None if str(output) == "-" else output
+    if output is not None:
+        _check_output(output, data, reading.split, label_texts=label_texts, overwrite=overwrite)
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
     limits: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude), "min_score": min_score}
     started, n_rows = time.perf_counter(), 0
     try:
         with (
-            _output(output) as out,
+            _output(output, classifier.labels_, label_texts=label_texts, overwrite=overwrite) as write,
             row_counter("predicting") as progress,
         ):
             for batch in _batches(data, reading, filter_file, classifier):
                 with about(data):
                     limits["filters"] = batch.filters
                     top = classifier.predict_topk(batch, min(k, len(classifier.labels_)), **limits)  # no padding
-                records = _records(classifier, batch.ids, top, n_rows, label_texts)
-                out.writelines(json_module.dumps(record, ensure_ascii=False) + "\n" for record in records)
+                write(_records(classifier, batch.ids, top, n_rows, label_texts))
                 n_rows += len(batch)
                 progress.update(len(batch))
     except BrokenPipeError:
@@ -90,16 +97,25 @@ def _names(path: Path | None) -> list[str] | None:
     return [name for name in decode_lines(Source(path)) if name]
 
 
+def _check_output(output: Path, data: Path, split: str, *, label_texts: bool, overwrite: bool) -> None:
+    from labelwood.cli.answers import check_answers
+    from labelwood.data.read import main_file
+
+    if is_same_file(output, main_file(data, split)):
+        raise ParameterError(f"{output} is what is read; name another file to write")
+    check_answers(output, label_texts=label_texts, overwrite=overwrite)
+
+
 @contextlib.contextmanager
-def _output(path: Path | None) -> Iterator[IO[str]]:
+def _output(path: Path | None, names: Any, **options: bool) -> Iterator[Callable[[Iterator[dict[str, Any]]], None]]:
+    from labelwood.cli.answers import answers_to, json_lines
+
     if path is None:
-        yield sys.stdout
+        yield lambda records: sys.stdout.writelines(f"{line}\n" for line in json_lines(records))
         sys.stdout.flush()
         return
-    from labelwood.data.write import text_output
-
-    with text_output(path) as out:
-        yield out
+    with answers_to(path, names, **options) as write:
+        yield write
 
 
 def _records(classifier: Any, ids: Any, top: Any, first_row: int, label_texts: bool) -> Iterator[dict[str, Any]]:

@@ -132,6 +132,14 @@ def read_labelled_rows(path: Path, options: DataOptions, **more: Any) -> Dataset
     return rows
 
 
+def is_same_file(path: Path, other: Path) -> bool:
+    """Whether two names lead to one file, by links or by letters that the file system does not tell apart."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def about(path: Path) -> Iterator[None]:
     """Adds the file's name to an error about its rows that does not have it."""

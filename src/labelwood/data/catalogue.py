@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
 from labelwood.data.source import Block, Source
+from labelwood.errors import InputError
 from labelwood.labels.index import LabelIndex
 
 BESIDE = ("labels.jsonl", "label_names.txt", "output-items.txt")
@@ -67,6 +68,23 @@ def _refuse_twice(source: Source, names: list[str]) -> None:
         if line_of.setdefault(name, line) != line:
             message = f"the label {name!r} is described twice, first in line {line_of[name]}; give every label one line"
             raise source.error(message, line)
+
+
+def label_lines(source: Source) -> Any:
+    """The lines of a catalogue that are JSON, as they stand; None where it holds plain names."""
+    lines = decode_lines(source)
+    return pa.array(lines, pa.large_string()) if lines and lines[0].lstrip().startswith("{") else None
+
+
+def names_and_texts(lines: list[str]) -> tuple[list[str], list[str] | None]:
+    """What a catalogue of these lines would say; one that cannot be read is an `InputError`."""
+    names, _, texts = _json_lines(cast("Source", _NoSource()), lines)
+    return names, texts if any(texts) else None
+
+
+class _NoSource:
+    def error(self, message: str, line: int | None = None) -> InputError:
+        return InputError(message, None, line)
 
 
 def _plain_lines(source: Source, names: list[str]) -> list[str]:

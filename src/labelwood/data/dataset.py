@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.arrays import plain_array
+from labelwood.data.fields import Fields
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats, as_csr, as_matrix, checked_pairs
 from labelwood.labels.index import LabelIndex
@@ -32,6 +33,7 @@ class Groups:
     of_row: NDArray[np.int64]
     Y: Any
     ids: Any = None  # Arrow large_string array, one a group
+    fields: Fields | None = None  # what else was read of each group, to be written again
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Dataset:
     groups: Groups | None = None
     filters: NDArray[np.int64] | None = None  # pairs (row, label) that no prediction may count
     label_file: str | None = None  # the file that described the labels, where there was one
+    fields: Fields | None = None  # what else was read of each row, to be written again (`read` with `keep_unknown`)
+    label_lines: Any = None  # Arrow large_string array: the JSON object that described a label; "" where none did
 
     def __post_init__(self) -> None:
         self._take_plain_values()
@@ -75,7 +79,8 @@ class Dataset:
                 object.__setattr__(self, name, strings(value, name))
         for name in ("sparse", "Y", "label_features"):
             if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, as_csr(value, name))
+                # The order of a row's labels may be that of a list beside them, which is to be written again.
+                object.__setattr__(self, name, as_csr(value, name, keep_order=name == "Y"))
         if self.Y is not None and not self.Y.data.all():
             object.__setattr__(self, "Y", _without_zeros(self.Y))
         if self.dense is not None:
@@ -133,11 +138,8 @@ class Dataset:
             return self
         joined = LabelIndex(labels.to_arrow())
         new_ids = joined.add(self.labels)
-        texts = None
-        if self.label_texts is not None:
-            slots = np.full(len(joined), len(self.labels), np.int64)
-            slots[new_ids] = np.arange(len(self.labels))
-            texts = pa.concat_arrays([self.label_texts, pa.array([""], pa.large_string())]).take(pa.array(slots))
+        slots = np.full(len(joined), len(self.labels), np.int64)
+        slots[new_ids] = np.arange(len(self.labels))
         filters = self.filters
         if filters is not None:
             filters = np.stack([filters[:, 0], new_ids[filters[:, 1]]], axis=1)
@@ -148,7 +150,8 @@ class Dataset:
             self,
             Y=None if self.Y is None else _renamed(self.Y, new_ids, len(joined)),
             labels=joined,
-            label_texts=texts,
+            label_texts=_placed(self.label_texts, slots),
+            label_lines=_placed(self.label_lines, slots),
             label_features=None,
             filters=filters,
             groups=groups,
@@ -183,6 +186,8 @@ class Dataset:
             place[numbers] = np.arange(len(numbers))
             kept = self.filters[place[self.filters[:, 0]] >= 0]
             taken["filters"] = np.stack([place[kept[:, 0]], kept[:, 1]], axis=1)
+        if self.fields is not None:
+            taken["fields"] = self.fields.take(numbers)
         return replace(self, **taken)
 
     def describe(self) -> dict[str, Any]:
@@ -282,6 +287,13 @@ def _without_zeros(Y: Any) -> Any:
     kept = Y.copy()
     kept.eliminate_zeros()
     return kept
+
+
+def _placed(strings: Any, slots: NDArray[np.int64]) -> Any:
+    """The string of each slot; slots after the last have none."""
+    if strings is None:
+        return None
+    return pa.concat_arrays([strings, pa.array([""], pa.large_string())]).take(pa.array(slots))
 
 
 def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:

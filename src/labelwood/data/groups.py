@@ -10,6 +10,7 @@ import numpy as np
 
 from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names, strings
 from labelwood.data.distinct import distinct
+from labelwood.data.fields import fields_with_those_of_groups
 from labelwood.errors import LabelwoodError
 from labelwood.inputs import as_csr
 from labelwood.labels.given import is_matrix, name_lists
@@ -112,7 +113,21 @@ def rows_with_labels(data: Dataset, Y: Any) -> Dataset:
     own = _or_numbers(data.ids, place)
     names = _or_numbers(groups.ids, np.arange(len(sizes)))
     ids = [f"{names[group]}#{row}" for group, row in zip(groups.of_row.tolist(), own, strict=True)]
-    return replace(data, Y=Y, ids=strings(ids, "ids"), groups=None)
+    fields = fields_with_those_of_groups(data.fields, groups.fields, groups.of_row)
+    return replace(data, Y=Y, ids=strings(ids, "ids"), groups=None, fields=fields)
+
+
+def fields_of_both(data: Dataset) -> list[str]:
+    """Names of fields that groups have and their rows too; single rows keep their own.
+
+    Example:
+        >>> fields_of_both(Dataset(texts=["a dog"]))
+        []
+    """
+    if data.groups is None or data.groups.fields is None or data.fields is None:
+        return []
+    of_rows = set(data.fields.names())
+    return [name for name in data.groups.fields.names() if name in of_rows]
 
 
 def _or_numbers(ids: Any, numbers: Any) -> list[str]:

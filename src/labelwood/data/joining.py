@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.data.dataset import Dataset, Groups
+from labelwood.data.fields import Fields, concat_fields
 from labelwood.labels.index import LabelIndex
 
 _GROWTH = 1.25
@@ -40,6 +41,8 @@ class _Joined:
         self._sparse, self._Y = GrowingCsr(), GrowingCsr()
         self._dense: list[NDArray[np.float32]] = []
         self._groups: list[Groups] = []
+        self._fields: list[Fields | None] = []
+        self._sizes: list[int] = []
 
     def append(self, piece: Dataset) -> None:
         n_rows = len(piece)
@@ -51,8 +54,10 @@ class _Joined:
             self._dense.append(piece.dense)
         if piece.groups is not None:
             self._groups.append(piece.groups)
+        self._fields.append(piece.fields)
+        self._sizes.append(n_rows)
         self._labels = piece.labels if piece.labels is not None else self._labels
-        self._last = replace(piece, texts=None, ids=None, sparse=None, Y=None, dense=None, groups=None)
+        self._last = replace(piece, texts=None, ids=None, sparse=None, Y=None, dense=None, groups=None, fields=None)
 
     def dataset(self) -> Dataset:
         if self._last is None:
@@ -66,6 +71,7 @@ class _Joined:
             Y=self._Y.joined(),
             dense=np.concatenate(self._dense) if self._dense else None,
             groups=_joined_groups(self._groups) if self._groups else None,
+            fields=concat_fields(self._fields, self._sizes),
         )
 
 
@@ -159,4 +165,5 @@ def _joined_groups(parts: list[Groups]) -> Groups:
         Y.append(part.Y, part.Y.shape[0])
         ids.append(part.ids, part.Y.shape[0])
     of_row = np.concatenate([part.of_row + start for part, start in zip(parts, starts[:-1], strict=True)])
-    return Groups(of_row=of_row, Y=Y.joined(), ids=ids.joined())
+    fields = concat_fields([part.fields for part in parts], [part.Y.shape[0] for part in parts])
+    return Groups(of_row=of_row, Y=Y.joined(), ids=ids.joined(), fields=fields)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from labelwood.data.catalogue import Catalogue, find_catalogue, read_catalogue
+from labelwood.data.catalogue import Catalogue, find_catalogue, label_lines, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
 from labelwood.data.groups import merged
@@ -24,6 +24,7 @@ from labelwood.data.limits import ReadLimits
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import InputError, ParameterError
+from labelwood.labels.index import LabelIndex
 
 LabelFile: TypeAlias = str | PathLike[str] | Literal[False] | None
 
@@ -58,6 +59,7 @@ def read(
     filter_file: str | PathLike[str] | None = None,
     limits: ReadLimits | None = None,
     on_rows: Callable[[int], object] | None = None,
+    keep_unknown: bool = False,
 ) -> Dataset:
     """Reads a file, or the `split` of a folder, in any format of the field.
 
@@ -66,6 +68,8 @@ def read(
     whether labels that are whole numbers are its "ids" or its "lines", `label_numbers` says so.
     ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row and label that no prediction may count (or
     `filter_file`). No file may ask for more than the `limits`. `on_rows` is told how many rows have come each time.
+    With `keep_unknown`, what the dataset has no part for comes along and is written again: other fields of rows and of
+    labels, and the order of a row's labels.
 
     Example:
         >>> import tempfile, pathlib
@@ -82,6 +86,7 @@ def read(
         label_file=label_file,
         label_numbers=label_numbers,
         limits=limits,
+        keep_unknown=keep_unknown,
     )
     data = concat(_told(pieces, on_rows))
     if data.groups is not None and reading.columns.group is not None:
@@ -91,6 +96,7 @@ def read(
         label_texts=_label_texts(reading, data),
         label_file=None if reading.catalogue is None or data.labels is None else str(reading.catalogue),
         filters=_filters(reading, data, filter_file),
+        label_lines=_label_lines(reading, data) if keep_unknown else None,
     )
 
 
@@ -152,16 +158,17 @@ def _open(
     label_file: LabelFile,
     label_numbers: LabelNumbers | None,
     limits: ReadLimits | None,
+    keep_unknown: bool = False,
 ) -> tuple[Reading, Iterator[Dataset]]:
     """What is read, and its pieces."""
     if label_numbers not in (None, *get_args(LabelNumbers)):
         raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
-    source = Source(_main_file(Path(path), split), limits)
+    source = Source(main_file(Path(path), split), limits)
     name = format or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
     catalogue, given = _catalogue(source, label_file)
-    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers)
+    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers, keep_unknown=keep_unknown)
     if catalogue is None:
         return reading, FORMATS[name].pieces(reading)
     n_described = len(catalogue.labels)
@@ -172,7 +179,7 @@ def _open(
         return reading, pieces
     if _describes(reading, n_described, first):
         return reading, _told_apart(reading, chain([first], pieces))
-    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers)
+    reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers, keep_unknown=keep_unknown)
     return reading, FORMATS[name].pieces(reading)
 
 
@@ -219,7 +226,13 @@ def _describes(reading: Reading, n_described: int, first: Dataset) -> bool:
     return False
 
 
-def _main_file(path: Path, split: str) -> Path:
+def main_file(path: Path, split: str) -> Path:
+    """The file that is read for a file or a folder.
+
+    Example:
+        >>> main_file(Path("train.jsonl"), "train").name
+        'train.jsonl'
+    """
     try:
         if not path.is_dir():
             return path
@@ -243,10 +256,20 @@ def _main_file(path: Path, split: str) -> Path:
 
 
 def _label_texts(reading: Reading, data: Dataset) -> Any:
-    if reading.label_texts is None or data.labels is None:
+    return None if data.labels is None else _of_all_labels(reading.label_texts, data.labels)
+
+
+def _label_lines(reading: Reading, data: Dataset) -> Any:
+    if reading.catalogue is None or data.labels is None:
         return None
-    missing = len(data.labels) - len(reading.label_texts)
-    return pa.concat_arrays([reading.label_texts, pa.array([""] * missing, pa.large_string())])
+    return _of_all_labels(label_lines(reading.catalogue), data.labels)
+
+
+def _of_all_labels(described: Any, labels: LabelIndex) -> Any:
+    """Strings of the labels that are described, and empty ones for those after them."""
+    if described is None:
+        return None
+    return pa.concat_arrays([described, pa.array([""] * (len(labels) - len(described)), pa.large_string())])
 
 
 def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
@@ -268,13 +291,19 @@ def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None)
 
 
 def _filter_beside(reading: Reading, data: Dataset) -> Source | None:
-    split = _split_of_name(reading.source.name)
+    split = split_of_name(reading.source.name)
     if data.Y is None or split is None:
         return None
     return reading.source.sibling(f"filter_labels_{split}.txt", f"filter_{split}.txt")
 
 
-def _split_of_name(name: str) -> str | None:
+def split_of_name(name: str) -> str | None:
+    """The split that a file's name tells.
+
+    Example:
+        >>> split_of_name("eurlex_tst.txt"), split_of_name("rows.txt")
+        ('test', None)
+    """
     words = re.split(r"[_.-]", name)
     return next((long for long, short in _SHORT.items() if long in words or short in words), None)
 

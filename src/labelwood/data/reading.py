@@ -60,6 +60,7 @@ class Reading:
     has_numbers: bool = False  # whether labels are columns of a matrix by definition, and so are a filter's
     grouped: bool | None = None  # whether records are groups of rows; known from the first
     n_dense: int | None = None  # dense features of a row; known from the first
+    keep_unknown: bool = False  # whether fields that a dataset has no part for are read too, and labels as they stand
 
     def describe_labels(self, catalogue: Catalogue, *, given: bool = False) -> None:
         """Labels are those of a catalogue, which may be `given` by the caller; others follow its last."""
@@ -81,6 +82,9 @@ class Format(Protocol):
     """A module in `labelwood.data.formats`."""
 
     NAME: str
+    HOLDS: frozenset[str]  # the parts of a dataset that it can hold
+    FIELDS: str | None  # how it holds other fields of rows: as "json", as "columns" with types, as "text", or not
+    RESERVED: frozenset[str]  # names of fields that are its own
 
     def detect(self, source: Source) -> bool:
         """Whether the file looks like this format."""

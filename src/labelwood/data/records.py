@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, Groups, ones
 from labelwood.data.distinct import distinct
+from labelwood.data.fields import Fields, ids_as_they_were
 from labelwood.data.groups import merged
 from labelwood.data.label_ids import LabelError
 from labelwood.data.reading import Columns, Reading
@@ -57,21 +58,28 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
     return rows if columns.group is None else _in_named_groups(rows, table, columns.group, reading.index)
 
 
-def to_table(data: Dataset, values: Mapping[str, Any] | None = None) -> Any:
+def to_table(
+    data: Dataset, values: Mapping[str, Any] | None = None, fields: Callable[[Fields], Any] | None = None
+) -> Any:
     """The reverse: columns ``id``, ``text`` and ``labels``, or for groups ``id``, ``rows`` and ``labels``.
 
     `values` are more columns, with a number for each label of a row: sparse matrices with the entries of `data.Y`.
+    `fields` makes columns of the fields that were read along.
     """
     if data.texts is None:
         raise LabelwoodError("the data has no texts, which this format needs; write it as xc, pecos or svmlight")
     columns: dict[str, Any] = {}
     if data.ids is not None:
-        columns["id"] = data.ids
+        columns["id"] = ids_as_they_were(data.ids, data.fields)
     columns["text"] = data.texts
+    more = _more_columns(data.fields, fields)
     Y = data.Y
     if data.groups is not None:
+        columns |= more
         rows = pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
-        columns = {} if data.groups.ids is None else {"id": data.groups.ids}
+        more = _more_columns(data.groups.fields, fields)
+        ids = data.groups.ids
+        columns = {} if ids is None else {"id": ids_as_they_were(ids, data.groups.fields)}
         columns["rows"] = _grouped_rows(data.groups, rows)
         Y = data.groups.Y
     if Y is not None and data.labels is not None:
@@ -82,7 +90,17 @@ def to_table(data: Dataset, values: Mapping[str, Any] | None = None) -> Any:
         columns["labels"] = pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), names)
     for name, matrix in (values or {}).items():
         columns[name] = pa.LargeListArray.from_arrays(pa.array(matrix.indptr, pa.int64()), pa.array(matrix.data))
-    return pa.table(columns)
+    return pa.table(columns | more)
+
+
+def _more_columns(fields: Fields | None, make: Callable[[Fields], Any] | None) -> dict[str, Any]:
+    if fields is None or make is None:
+        return {}
+    table = make(fields).combine_chunks()
+    return {
+        name: table[name].chunk(0) if table[name].num_chunks else pa.array([], table[name].type)
+        for name in table.column_names
+    }
 
 
 def _grouped_rows(groups: Groups, rows: Any) -> Any:
@@ -286,7 +304,10 @@ def _label_matrix(table: Any, reading: Reading) -> Any:
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     ids = _label_ids(_plain(pc.list_flatten(column)), indptr, reading)
     # Groups keep how often a label was given; rows have it or not.
-    return _counts(indptr, ids, len(reading.index), keep=bool(reading.grouped) or reading.columns.group is not None)
+    grouped = bool(reading.grouped) or reading.columns.group is not None
+    if reading.keep_unknown and not grouped:  # other fields may have a value for each label, in the order of the labels
+        return ones(indptr, ids.astype(np.int32), len(reading.index))
+    return _counts(indptr, ids, len(reading.index), keep=grouped)
 
 
 def _split(column: Any, separator: str) -> Any:

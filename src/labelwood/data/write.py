@@ -1,29 +1,24 @@
-"""Writing datasets: every file appears whole or not at all."""
+"""Writing datasets: all files of one appear together, replace nothing unless told to, and leave nothing out unsaid."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import os
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 
-from labelwood.data.catalogue import BESIDE, read_catalogue
+from labelwood.data.carrying import lost_fields, without_fields
+from labelwood.data.catalogue import BESIDE
 from labelwood.data.dataset import Dataset
-from labelwood.data.reading import TableFormat
-from labelwood.data.source import Source, beside_path, compressed, plain_name
+from labelwood.data.label_files import filter_path, write_filters
+from labelwood.data.publishing import check_no_twin, check_output, together
+from labelwood.data.reading import Format, TableFormat
+from labelwood.data.source import plain_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
-from labelwood.labels.index import LabelIndex
-
-_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)  # files of the dataset being written
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -37,6 +32,7 @@ _FORMAT_OF_SUFFIX = {
     ".npz": "arrays",
     ".txt": "xc",
 }
+_PARTS = ("texts", "sparse", "dense", "ids", "label_features", "label_texts")
 
 
 def write(
@@ -45,11 +41,16 @@ def write(
     *,
     format: str | None = None,
     values: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    drop: Iterable[str] = (),
 ) -> list[Path]:
     """Writes a dataset and returns the files that it took.
 
     The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress. `values` are columns with a
     number for each label of each row, which jsonl, csv and parquet can hold: sparse matrices with the entries of Y.
+
+    A file that is there already is an error unless `overwrite` is true. What the format cannot hold is an error too,
+    unless `drop` names it: a part of the dataset ("ids", "filters", …) or a field of its rows.
 
     Example:
         >>> import tempfile, labelwood as lw
@@ -58,24 +59,137 @@ def write(
         >>> lw.read(path).Y.toarray().tolist()
         [[1.0]]
     """
+    target = Path(path)
+    name = known_format(target, format)
+    check_targets(target, name, overwrite=overwrite)
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    lost = [part for part in left_out(data, target, format=name, values=values) if part not in dropped]
+    if lost:
+        shown = f"{', '.join(lost[:10])}{', …' * (len(lost) > 10)}"
+        raise LabelwoodError(
+            f"the format {name} cannot hold {shown} as the data has it: write another format (jsonl holds most), or "
+            f"leave it out with drop={lost[:10]!r}"
+        )
+    return write_without(data, target, name, values=values, overwrite=overwrite)
+
+
+def write_without(
+    data: Dataset, target: Path, name: str, *, values: Mapping[str, Any] | None = None, overwrite: bool = False
+) -> list[Path]:
+    """Writes what the format can hold, and lets go of the rest (see `left_out`).
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "rows.fasttext"
+        >>> [file.name for file in write_without(Dataset(texts=["a dog"], ids=["x"]), path, "fasttext")]
+        ['rows.fasttext']
+    """
     from labelwood.data.formats import FORMATS
 
-    target = Path(path)
-    name = format or format_of_name(target)
-    if name not in FORMATS:
-        raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
-    if data.sparse is not None and not np.isfinite(data.sparse.data).all():
-        raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
-    written: list[Path] = []
-    token = _written.set(written)
-    try:
+    _check(data)
+    data = _holdable(data, target, name, values)
+    with together(target, overwrite=overwrite) as written:
         if values:
             table_format(target, name).write(data, target, values)
         else:
             FORMATS[name].write(data, target)
-    finally:
-        _written.reset(token)
+        write_filters(data, target)
     return written
+
+
+def left_out(
+    data: Dataset, path: Path, *, format: str | None = None, values: Mapping[str, Any] | None = None
+) -> list[str]:
+    """What of a dataset a file of this name and format cannot hold: names of parts, and of fields of rows.
+
+    Example:
+        >>> left_out(Dataset(texts=["a dog"], ids=["x"]), Path("rows.fasttext"))
+        ['ids']
+    """
+    from labelwood.data.formats import FORMATS
+
+    name = known_format(path, format)
+    kind: Format = table_format(path, name) if values else FORMATS[name]
+    if not any(part in kind.HOLDS and getattr(data, part) is not None for part in ("texts", "sparse", "dense")):
+        return []  # it can hold nothing of it, and says so itself
+    lost = [part for part in _PARTS if getattr(data, part) is not None and part not in kind.HOLDS]
+    if data.filters is not None and filter_path(path) is None:
+        lost.append("filters")
+    if data.Y is not None and "weights" not in kind.HOLDS and (data.Y.data != 1).any():
+        lost.append("weights")
+    if data.texts is not None and not kind.HOLDS & {"line_breaks", "sparse", "dense"} and _has_line_breaks(data.texts):
+        lost.append("line_breaks")
+    return list(dict.fromkeys([*lost, *lost_fields(data, kind.FIELDS, {*kind.RESERVED, *(values or ())})]))
+
+
+def _holdable(data: Dataset, path: Path, name: str, values: Mapping[str, Any] | None) -> Dataset:
+    """The dataset without what the format cannot hold."""
+    from labelwood.data.formats import FORMATS, TABLES
+
+    kind = FORMATS[name]
+    data = without_fields(data, lost_fields(data, kind.FIELDS, {*kind.RESERVED, *(values or ())}))
+    if data.filters is not None and filter_path(path) is None:
+        data = replace(data, filters=None)
+    if data.Y is not None and not values:
+        keeps_order = name in TABLES or name == "xc-json"
+        data = replace(data, Y=_written_labels(data.Y, "weights" in kind.HOLDS, keeps_order=keeps_order))
+    return data
+
+
+def _written_labels(Y: Any, weights: bool, *, keeps_order: bool) -> Any:
+    """Labels without zeros, which are none; each once unless rows were read as they stand."""
+    as_it_is = (Y.data == 1).all() and (keeps_order or Y.has_canonical_format)
+    if as_it_is:
+        return Y
+    Y = Y.copy()
+    are_ones = bool((Y.data == 1).all())
+    Y.eliminate_zeros()
+    if not keeps_order:
+        Y.sum_duplicates()
+    if are_ones or not weights:
+        Y.data[:] = 1
+    return Y
+
+
+def _has_line_breaks(texts: Any) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, r"[\r\n]")).as_py())
+
+
+def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raises where one of the files is there already that a dataset of this format takes.
+
+    Files that other data of the folder share are looked at later: they may stay as they are.
+
+    Example:
+        >>> check_targets(Path("/nowhere/rows.jsonl"), "jsonl", overwrite=False)
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.InputError: /nowhere/rows.jsonl: cannot be written: there is no such folder; make it first
+    """
+    from labelwood.data.formats import COMPANIONS
+
+    if plain_name(path) in {*BESIDE, "lbl.json"}:
+        raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
+    for file in (path, *(COMPANIONS[name](path) if name in COMPANIONS else ())):
+        check_output(file, overwrite=overwrite)
+        check_no_twin(file, *inputs)
+
+
+def _check(data: Dataset) -> None:
+    if data.sparse is not None and not np.isfinite(data.sparse.data).all():
+        raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
+    if data.labels is not None and pc.any(pc.equal(data.labels.to_arrow(), "")).as_py():
+        raise LabelwoodError("a label has an empty name, which no reader accepts; give it a name")
+
+
+def known_format(path: Path, name: str | None = None) -> str:
+    """The format's name, given or told by the file's."""
+    from labelwood.data.formats import FORMATS
+
+    name = name or format_of_name(path)
+    if name not in FORMATS:
+        raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
+    return name
 
 
 def format_of_name(path: Path) -> str:
@@ -113,101 +227,3 @@ def table_format(path: Path, name: str | None = None) -> TableFormat:
             f"the format {name} cannot hold numbers beside labels; name the file *.jsonl, *.csv or *.parquet"
         )
     return TABLES[name]
-
-
-def check_output(path: Path) -> None:
-    """Raises where a file cannot be written, before the work is done that it is to hold.
-
-    Example:
-        >>> check_output(Path("/nowhere/rows.jsonl"))
-        Traceback (most recent call last):
-        ...
-        labelwood.errors.InputError: /nowhere/rows.jsonl: cannot be written: there is no such folder; make it first
-    """
-    try:
-        if path.exists() and not path.is_file():
-            raise InputError("cannot be written: it is a folder or a device; name a file", path)
-        if not path.parent.is_dir():
-            raise InputError("cannot be written: there is no such folder; make it first", path)
-    except OSError as e:
-        raise _unwritable(path, e) from None
-
-
-@contextlib.contextmanager
-def binary_output(path: Path) -> Iterator[IO[bytes]]:
-    """A stream into a new file beside `path`, compressed as its suffix asks, renamed to it once all is written."""
-    check_output(path)
-    # Named before it is made: Ctrl-C between the two leaves nothing, and after them the name is known.
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
-    try:
-        with temporary.open("xb") as raw, compressed(path, raw) as stream:
-            yield stream
-        _sync(temporary)
-        temporary.replace(path)
-        if (written := _written.get()) is not None:
-            written.append(path)
-    except OSError as e:
-        raise _unwritable(path, e) from None
-    finally:
-        with contextlib.suppress(OSError):  # it need not be there, and its name may be too long to be anywhere
-            temporary.unlink()
-
-
-@contextlib.contextmanager
-def text_output(path: Path) -> Iterator[IO[str]]:
-    """The same for UTF-8 text."""
-    with binary_output(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=False)
-        try:
-            yield text
-        finally:
-            text.detach()
-
-
-def write_json_lines(table: Any, out: IO[str]) -> None:
-    """Writes each row of an Arrow table as one JSON object."""
-    for batch in table.to_batches(max_chunksize=1 << 14):
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
-
-
-def write_label_texts(data: Dataset, path: Path) -> None:
-    """Writes ``labels.jsonl`` beside `path` where labels have texts that say more than their names."""
-    if data.labels is None or data.label_texts is None:
-        return
-    with text_output(path.with_name("labels.jsonl")) as out:
-        write_json_lines(pa.table({"id": data.labels.to_arrow(), "text": data.label_texts}), out)
-
-
-def write_label_names(data: Dataset, path: Path) -> None:
-    """The same for formats that hold labels as numbers, and also where labels have names of their own.
-
-    Files in one folder share it, so it is never replaced by one that would change the meaning of their numbers.
-    """
-    if data.labels is None:
-        return
-    there = beside_path(path, *BESIDE)
-    refuse_other_labels(data.labels, there)
-    if data.label_texts is not None:
-        write_label_texts(data, path)
-    elif there is None and data.labels != LabelIndex.numbered(len(data.labels)):
-        with text_output(path.with_name("labels.jsonl")) as out:
-            write_json_lines(pa.table({"id": data.labels.to_arrow()}), out)
-
-
-def refuse_other_labels(labels: LabelIndex, there: Path | None) -> None:
-    """Raises where a file that numbers other labels would come to describe these, or be lost."""
-    if there is not None and read_catalogue(Source(there)).labels != labels:
-        raise LabelwoodError(
-            f"{there} names other labels than this data; write to another folder, or read the data with that file "
-            "as its label file"
-        )
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    reason = error.strerror or error
-    return InputError(f"cannot be written ({reason}); check the folder, its permissions and the space left", path)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

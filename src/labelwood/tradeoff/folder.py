@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from labelwood.data.write import text_output
+from labelwood.data.publishing import text_output
 from labelwood.errors import InputError
 from labelwood.inputs import Floats, Sparse
 from labelwood.tradeoff.grid import Run
 from labelwood.tradeoff.page import PLOTS
 
 _INDEX = "sweep.json"
-_OURS = (_INDEX, "runs", "work", "tradeoff.json", "tradeoff.csv", *PLOTS, "report.html")
+_OURS = (_INDEX, "work", "tradeoff.json", "tradeoff.csv", *PLOTS, "report.html")
 _WORDS = {
     "training_rows": "other training rows",
     "held_out_rows": "other held-out rows",
@@ -95,16 +95,26 @@ def opened(
     check_place(path)
     path.mkdir(parents=True, exist_ok=True)
     with _locked(path):
-        if restart:
-            for name in _OURS:
-                _remove(path / name)
         before = _index(path)
+        if restart and before is not None:
+            _empty(path)
+            before = None
         if before is not None:
             _check_same(path, before, origin, settings)
         known = {} if before is None else before["variants"]
         write_json(path / _INDEX, {"origin": dict(origin), "variants": {**known, **settings}})
         digest = hashlib.sha256(json.dumps(dict(origin), sort_keys=True).encode()).hexdigest()[:16]
         yield ReportFolder(path, digest)
+
+
+def _empty(path: Path) -> None:
+    """Removes what sweeps and reports have made; whatever else lies there stays."""
+    for file in (path / "runs").glob("*.json"):
+        _remove(file)
+    with suppress(OSError):  # it may hold something else
+        (path / "runs").rmdir()
+    for name in _OURS:
+        _remove(path / name)
 
 
 def check_place(path: Path) -> None:
@@ -117,7 +127,7 @@ def check_place(path: Path) -> None:
         return
     if not path.is_dir():
         raise InputError("is a file and not a folder; name another place for the report", path)
-    if any(path.iterdir()) and not (path / _INDEX).is_file():
+    if any(path.iterdir()) and _index(path) is None:
         raise InputError("is neither empty nor a report; name another folder for the report", path)
 
 
@@ -186,7 +196,7 @@ def write_json(path: Path, value: Any) -> None:
         >>> path.read_text()
         '[\\n 1\\n]\\n'
     """
-    with text_output(path) as out:
+    with text_output(path, overwrite=True) as out:
         out.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -198,7 +208,7 @@ def _index(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(found.get(part), dict) for part in ("origin", "variants")):
-        raise InputError("cannot be read as a sweep's; name another folder, or give --restart", path / _INDEX)
+        raise InputError("cannot be read as a sweep's; name another folder, or remove it first", path / _INDEX)
     return found
 
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from labelwood.data.write import text_output
+from labelwood.data.publishing import text_output
 from labelwood.errors import LabelwoodError
 from labelwood.tradeoff.page import PLOTS, page
 
@@ -44,6 +44,6 @@ def write_report(report: str | PathLike[str], summary: Mapping[str, Any], *, plo
     for name in set(PLOTS) - set(drawn):  # which may show other figures
         (folder / name).unlink(missing_ok=True)
     for name, text in {**drawn, "report.html": page(summary, drawn)}.items():
-        with text_output(folder / name) as out:
+        with text_output(folder / name, overwrite=True) as out:
             out.write(text)
     return ["tradeoff.json", "tradeoff.csv", *drawn, "report.html"]

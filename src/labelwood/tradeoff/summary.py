@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwood.data.write import text_output
+from labelwood.data.publishing import text_output
 from labelwood.errors import ParameterError
 from labelwood.search.tree import Looks
 
@@ -212,7 +212,7 @@ def write_table(path: Path, points: Sequence[Point]) -> None:
         'plain,0.5,1,70.0,0.0'
     """
     rows = table_rows(points)
-    with text_output(path) as out:
+    with text_output(path, overwrite=True) as out:
         writer = csv.DictWriter(out, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

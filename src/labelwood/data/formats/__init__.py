@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from labelwood.data.formats import (
     arrays,
     attentionxml,
@@ -19,6 +22,10 @@ from labelwood.data.formats import (
 from labelwood.data.reading import Format, TableFormat
 
 TABLES: dict[str, TableFormat] = {module.NAME: module for module in (jsonl, delimited, parquet)}
+
+COMPANIONS: dict[str, Callable[[Path], list[Path]]] = {  # files that belong to the named one
+    module.NAME: module.companions for module in (attentionxml, pecos, xc_split)
+}
 
 FORMATS: dict[str, Format] = {
     module.NAME: module

@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.formats.npz import archive, floats, sound
 from labelwood.data.formats.sparse_lines import lines_of, numbered_labels
+from labelwood.data.label_files import write_label_names
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "arrays"
+HOLDS = frozenset({"dense", "label_texts"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 
 
 def detect(source: Source) -> bool:
@@ -49,8 +54,6 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes dense rows as ``x_train`` and their one label as ``y_train``."""
-    from labelwood.data.write import binary_output, write_label_names
-
     if data.dense is None or (data.Y is not None and (np.diff(data.Y.indptr) != 1).any()):
         raise LabelwoodError("arrays needs dense features and exactly one label a row, which this data does not have")
     arrays: dict[str, Any] = {"x_train": data.dense}

@@ -12,11 +12,16 @@ import pyarrow as pa
 
 from labelwood.data.catalogue import decode_lines
 from labelwood.data.dataset import Dataset, from_names
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import text_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import LabelwoodError
 
 NAME = "attentionxml"
+HOLDS = frozenset({"texts", "label_texts"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 _TEXTS = re.compile(r"(?P<split>.+?)_(raw_)?texts\.txt")
 
 
@@ -43,8 +48,6 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes texts to `path`, with spaces for line breaks, and labels beside it."""
-    from labelwood.data.write import text_output, write_label_texts
-
     named = _TEXTS.fullmatch(plain_name(path))
     if data.texts is None or data.Y is None or data.labels is None or named is None:
         raise LabelwoodError("attentionxml needs texts, labels and a file named like train_texts.txt")
@@ -54,11 +57,18 @@ def write(data: Dataset, path: Path) -> None:
         raise LabelwoodError(
             f"the label {spaced!r} holds a space, which separates labels in attentionxml; write jsonl instead"
         )
-    with text_output(path) as out:
-        out.writelines(re.sub(r"[\r\n]+", " ", text.as_py()) + "\n" for text in data.texts)
-    suffix = path.name.removeprefix(plain_name(path))
-    with text_output(path.with_name(f"{named['split']}_labels.txt{suffix}")) as out:
+    write_label_texts(data, path)
+    (labels,) = companions(path)
+    with text_output(labels) as out:
         ends = data.Y.indptr.tolist()
         for start, end in pairwise(ends):
             out.write(" ".join(names[j] for j in data.Y.indices[start:end]) + "\n")
-    write_label_texts(data, path)
+    with text_output(path) as out:
+        out.writelines(re.sub(r"[\r\n]+", " ", text.as_py()) + "\n" for text in data.texts)
+
+
+def companions(path: Path) -> list[Path]:
+    """The file of labels, compressed as the texts are."""
+    named = _TEXTS.fullmatch(plain_name(path))
+    suffix = path.name.removeprefix(plain_name(path))
+    return [] if named is None else [path.with_name(f"{named['split']}_labels.txt{suffix}")]

@@ -14,12 +14,18 @@ import pyarrow.csv as pcsv
 
 from labelwood.data.catalogue import check_utf8
 from labelwood.data.dataset import Dataset
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
 from labelwood.data.source import Source, plain_name
+from labelwood.data.unknown import all_columns, with_columns
 from labelwood.errors import InputError, LabelwoodError
 
 NAME = "csv"
+HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
+FIELDS: str | None = "text"
+RESERVED = frozenset({"id", "text", "labels", "rows"})
 _BLOCK = 4 << 20
 _TOO_LONG = ("straddl", "Empty CSV file or block")  # what Arrow says of a row, or a header, longer than a block
 _BOM = b"\xef\xbb\xbf"
@@ -33,11 +39,16 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; every wanted column is read as text."""
     source = reading.source
-    wanted = check_columns(source, _header(source), reading.columns, line=1)
+    header = _header(source)
+    wanted = check_columns(source, header, reading.columns, line=1)
+    if reading.keep_unknown:
+        wanted = all_columns(source, header, line=1)
     row = 0
     for batch in _batches(source, wanted):
         try:
-            yield to_dataset(pa.Table.from_batches([batch]), reading)
+            table = pa.Table.from_batches([batch])
+            rows = to_dataset(table, reading)
+            yield with_columns(rows, table, reading.columns) if reading.keep_unknown else rows
         except RowError as e:
             raise source.error(f"row {row + e.row + 1} below the header: {e.message}") from None
         row += len(batch)
@@ -47,24 +58,27 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes id, text and labels, and `values` as a list beside them; label names must not hold the separator."""
-    from labelwood.data.write import binary_output, write_label_texts
-
     if data.groups is not None:
         raise LabelwoodError("the data is groups of rows, which csv cannot hold; write jsonl or parquet instead")
-    table = to_table(data, values)
+    table = to_table(data, values, lambda fields: fields.text_columns[0])
     separator = Columns().label_separator
     if data.Y is not None and data.labels is not None:
-        _check_names(data.labels.to_arrow(), separator)
+        check_names(data.labels.to_arrow(), separator)
         for name in ("labels", *(values or ())):
             lists = table[name].cast(pa.large_list(pa.large_string()))
             joined = pc.binary_join(lists, pa.scalar(separator, pa.large_string()))
             table = table.set_column(table.column_names.index(name), name, joined)
+    write_label_texts(data, path)
     with binary_output(path) as out:
         pcsv.write_csv(table, out, pcsv.WriteOptions(delimiter=_delimiter(plain_name(path))))
-    write_label_texts(data, path)
 
 
-def _check_names(names: Any, separator: str) -> None:
+def check_names(names: Any, separator: str = Columns().label_separator) -> None:
+    """Raises where names (an Arrow array) would not come back from a string that the separator joins.
+
+    Example:
+        >>> check_names(pa.array(["animal"]))
+    """
     splits = pc.match_substring(names, separator)
     changes = pc.not_equal(pc.utf8_trim_whitespace(names), names)
     unfit = names.filter(pc.or_(splits, changes))

@@ -20,11 +20,16 @@ from labelwood import _native
 from labelwood.data.catalogue import check_utf8
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.distinct import distinct
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import LabelwoodError
 
 NAME = "fasttext"
+HOLDS = frozenset({"texts", "line_breaks", "label_texts"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 _PREFIX = "__label__"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r\0", b"     ")
 _WHITE_SPACE = " \t\n\v\f\r\0"
@@ -67,17 +72,15 @@ def _strings(ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Any:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes a row's labels, then its text; refuses what would be read back as other labels or other words."""
-    from labelwood.data.write import binary_output, write_label_texts
-
     if data.texts is None or data.groups is not None:
         raise LabelwoodError("fasttext needs a text for each row, and no groups of rows, which this data does not have")
+    write_label_texts(data, path)
     with binary_output(path) as out:
         for start in range(0, len(data), _ROWS):
             lines = list(_lines(data, start, min(start + _ROWS, len(data))))
             if start == 0 and lines[0].startswith((b"\xef\xbb\xbf", b"BZh")):
                 out.write(b" ")  # else readers would take the text's first bytes for a byte order mark or for bzip2's
             out.writelines(lines)
-    write_label_texts(data, path)
 
 
 def _tidy(data: bytes) -> bytes:

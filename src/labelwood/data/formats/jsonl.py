@@ -10,12 +10,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as pj
 
+from labelwood.data.carrying import write_json_lines
 from labelwood.data.dataset import Dataset
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import text_output
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.records import RowError, to_dataset, to_table
 from labelwood.data.source import Block, Source
+from labelwood.data.unknown import with_json
 
 NAME = "jsonl"
+HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
+FIELDS: str | None = "json"
+RESERVED = frozenset({"id", "text", "labels", "rows"})
 _REFUSALS = (pa.ArrowException, OverflowError, UnicodeEncodeError)  # of values that are no Arrow column
 
 
@@ -37,19 +44,29 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         if table is None:
             table = _slow_table(block, reading)
         try:
-            yield to_dataset(table, reading)
+            rows = to_dataset(table, reading)
         except RowError as e:
             raise reading.source.error(e.message, _line_of(block, e.row)) from None
+        yield with_json(rows, _decoded(block, reading.source), reading.columns) if reading.keep_unknown else rows
 
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes rows (or groups) with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
-    from labelwood.data.write import text_output, write_json_lines, write_label_texts
-
-    table = to_table(data, values)
-    with text_output(path) as out:
-        write_json_lines(table, out)
+    table, groups = to_table(data, values), data.groups
     write_label_texts(data, path)
+    with text_output(path) as out:
+        if groups is None:
+            write_json_lines(table, out, data.fields)
+        else:
+            write_json_lines(table, out, groups.fields, of_rows=data.fields)
+
+
+def _decoded(block: Block, source: Source) -> Iterator[str]:
+    """The lines that hold records, as text; a line that Arrow took and Python's parser does not is refused."""
+    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+        if line.strip():
+            _parsed(line, source, number)
+            yield line.decode()
 
 
 def _record_lines(block: Block) -> int:

@@ -12,11 +12,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.reading import Columns, Reading
+from labelwood.data.label_files import write_label_texts
+from labelwood.data.publishing import binary_output
+from labelwood.data.reading import Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
 from labelwood.data.source import Source
+from labelwood.data.unknown import all_columns, with_columns
 
 NAME = "parquet"
+HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
+FIELDS: str | None = "columns"
+RESERVED = frozenset({"id", "text", "labels", "rows"})
 _MAGIC = b"PAR1"
 _ROWS = 1 << 12
 _DECODED = 64 << 20  # bytes of repeated strings at a time
@@ -33,8 +39,9 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     source = reading.source
     row = 0
     try:
-        for table in _tables(source, reading.columns):
-            yield to_dataset(table, reading)
+        for table in _tables(source, reading):
+            rows = to_dataset(table, reading)
+            yield with_columns(rows, table, reading.columns) if reading.keep_unknown else rows
             row += len(table)
     except RowError as e:
         raise source.error(f"row {row + e.row + 1}: {e.message}") from None
@@ -43,12 +50,15 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
         raise source.error(f"is not a sound Parquet file ({reason}); write or fetch it again") from None
 
 
-def _tables(source: Source, columns: Columns) -> Iterator[Any]:
+def _tables(source: Source, reading: Reading) -> Iterator[Any]:
     """The wanted columns, piece by piece; a table without rows where the file has none."""
     with source.seekable() as stream:
         size = stream.seek(0, io.SEEK_END)
         metadata = pq.read_metadata(stream)
-        wanted = check_columns(source, metadata.schema.to_arrow_schema().names, columns)
+        schema = metadata.schema.to_arrow_schema()
+        wanted = check_columns(source, schema.names, reading.columns)
+        if reading.keep_unknown:
+            wanted = all_columns(source, schema.names)
         decoded = _check_size(source, 8 * sum(chunk.num_values for chunk in _chunks(metadata, wanted)), size)
         with pq.ParquetFile(stream, metadata=metadata, read_dictionary=_repeated(metadata, wanted)) as file:
             for batch in file.iter_batches(_ROWS, columns=wanted):
@@ -59,7 +69,10 @@ def _tables(source: Source, columns: Columns) -> Iterator[Any]:
                 for start in range(0, len(table), step):
                     part = table.slice(start, step)
                     part.validate(full=True)
-                    yield part
+                    # What is kept is written again, as it was.
+                    yield (
+                        part.cast(pa.schema([schema.field(name) for name in wanted])) if reading.keep_unknown else part
+                    )
             if metadata.num_rows == 0:
                 yield file.schema_arrow.empty_table().select(wanted)
 
@@ -102,9 +115,7 @@ def _decoded_size(values: Any) -> int:
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
     """Writes id, text and labels (a list of names); or groups with their rows."""
-    from labelwood.data.write import binary_output, write_label_texts
-
-    table = to_table(data, values)
+    table = to_table(data, values, lambda fields: fields.columns[0])
+    write_label_texts(data, path)
     with binary_output(path) as out:
         pq.write_table(table, out, compression="zstd")
-    write_label_texts(data, path)

@@ -13,6 +13,8 @@ from scipy import sparse
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats.npz import archive, floats, sound
 from labelwood.data.formats.sparse_lines import check_width, numbered_labels, wide
+from labelwood.data.label_files import write_label_names
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -20,6 +22,9 @@ from labelwood.errors import LabelwoodError
 NAME = "pecos"
 _ENDS = ("data", "indices", "indptr")
 _PARTS = {"csr": _ENDS, "csc": _ENDS, "coo": ("data", "row", "col")}
+HOLDS = frozenset({"sparse", "label_texts", "weights"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 
 
 def detect(source: Source) -> bool:
@@ -46,17 +51,20 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features to `path` and labels to the file with Y for X in its name."""
-    from labelwood.data.write import binary_output, write_label_names
-
     if data.sparse is None or not path.name.startswith("X."):
         raise LabelwoodError("pecos needs sparse features and a file named like X.trn.npz")
     matrices = {path: data.sparse}
     if data.Y is not None:
-        matrices[path.with_name("Y" + path.name[1:])] = wide(data.Y, data.n_labels)
+        matrices[companions(path)[0]] = wide(data.Y, data.n_labels)
         write_label_names(data, path)
     for file, matrix in matrices.items():
         with binary_output(file) as out:
             sparse.save_npz(out, sparse.csr_matrix(matrix), compressed=False)
+
+
+def companions(path: Path) -> list[Path]:
+    """The file of labels."""
+    return [path.with_name("Y" + path.name[1:])]
 
 
 def load_matrix(source: Source, columns: str = "features") -> Any:

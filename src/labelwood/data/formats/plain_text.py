@@ -9,11 +9,15 @@ import pyarrow as pa
 
 from labelwood.data.catalogue import decode_block
 from labelwood.data.dataset import Dataset
+from labelwood.data.publishing import text_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "text"
+HOLDS = frozenset({"texts", "line_breaks"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 
 
 def detect(source: Source) -> bool:
@@ -30,9 +34,8 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes a text a line; labels are not written."""
-    from labelwood.data.write import text_output
-
-    if data.texts is None or data.Y is not None or any("\n" in text for text in data.texts.to_pylist()):
+    texts = [] if data.texts is None else data.texts.to_pylist()
+    if data.texts is None or data.Y is not None or any("\n" in text or text.endswith("\r") for text in texts):
         raise LabelwoodError("text holds texts of one line and no labels; write jsonl instead")
     with text_output(path) as out:
-        out.writelines(f"{text}\n" for text in data.texts.to_pylist())
+        out.writelines(f"{text}\n" for text in texts)

@@ -15,6 +15,7 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.data.dataset import Dataset, compressed_rows, ones
 from labelwood.data.label_ids import LabelError
+from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import NativeLineError
@@ -163,12 +164,10 @@ def whole_matrix(source: Source) -> Any:
     return data.sparse if data.sparse is not None else sparse.csr_array(header.numbers, dtype=np.float32)
 
 
-def write_lines(path: Path, header: str | None, Y: Any, X: Any) -> None:
-    """Writes rows as text, in parallel; without `Y`, features only."""
-    from labelwood.data.write import binary_output
-
+def write_lines(path: Path, header: str | None, Y: Any, X: Any, *, shared: bool = False) -> None:
+    """Writes rows as text, in parallel; without `Y`, features only. A `shared` file may be there with this content."""
     no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
-    with binary_output(path) as out:
+    with binary_output(path, shared=shared) as out:
         if header is not None:
             out.write(f"{header}\n".encode())
         step = 1 << 16

@@ -11,11 +11,15 @@ import numpy as np
 
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats.sparse_lines import sparse_pieces, write_lines
+from labelwood.data.label_files import write_label_names
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "svmlight"
+HOLDS = frozenset({"sparse", "label_texts"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 _ROW = re.compile(rb"\s*(#[^\n]*\n\s*)*([-+.,\d]+[ \t]+)?(qid:\d+[ \t]+)?\d+:[-+.\deEnaif]+([ \t\r\n]|$)")
 
 
@@ -31,8 +35,6 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features and label ids."""
-    from labelwood.data.write import write_label_names
-
     if data.sparse is None:
         raise LabelwoodError("svmlight needs sparse features, which this data does not have")
     blank = np.diff(data.sparse.indptr) == 0

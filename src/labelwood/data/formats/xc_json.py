@@ -6,18 +6,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from labelwood.data.carrying import write_json_lines
 from labelwood.data.catalogue import read_catalogue
 from labelwood.data.dataset import Dataset
+from labelwood.data.fields import ids_as_they_were
 from labelwood.data.formats import jsonl
+from labelwood.data.label_files import write_label_titles
+from labelwood.data.publishing import text_output
 from labelwood.data.reading import Columns, Reading
-from labelwood.data.source import Source, beside_path, plain_name
+from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "xc-json"
+HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts", "weights"})
+FIELDS: str | None = "json"
+RESERVED = frozenset({"uid", "title", "content", "target_ind"})
 _COLUMNS = Columns(text=("title", "content"), labels="target_ind", id="uid")
 _KEY = re.compile(rb'[{,]\s*"target_ind"\s*:')  # a text may have the same words
 
@@ -42,24 +50,21 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes rows to `path` and the labels to ``lbl.json`` beside it, compressed alike."""
-    from labelwood.data.write import refuse_other_labels, text_output, write_json_lines
-
     if data.texts is None or data.Y is None or data.labels is None:
         raise LabelwoodError("xc-json needs texts and labels, which this data does not have")
     indptr = pa.array(data.Y.indptr, pa.int64())
     rows = {
-        "uid": pa.array(np.arange(len(data))).cast(pa.large_string()) if data.ids is None else data.ids,
+        "uid": _numbers(data) if data.ids is None else ids_as_they_were(data.ids, data.fields),
         "title": pa.repeat("", len(data)),
         "content": data.texts,
         "target_ind": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.indices)),
-        "target_rel": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.data)),
     }
-    refuse_other_labels(data.labels, beside_path(path, "lbl.json"))
+    if data.fields is None or "target_rel" not in data.fields.names():
+        rows["target_rel"] = pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.data))
+    write_label_titles(data, path)
     with text_output(path) as out:
-        write_json_lines(pa.table(rows), out)
-    names = data.labels.to_arrow()
-    titles = names if data.label_texts is None else data.label_texts
-    labels = {"uid": names, "title": titles, "content": pa.repeat("", len(names))}
-    suffix = path.name.removeprefix(plain_name(path))
-    with text_output(path.with_name(f"lbl.json{suffix}")) as out:
-        write_json_lines(pa.table(labels), out)
+        write_json_lines(pa.table(rows), out, data.fields)
+
+
+def _numbers(data: Dataset) -> Any:
+    return pa.array(np.arange(len(data))).cast(pa.large_string())

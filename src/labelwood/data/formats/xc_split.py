@@ -19,11 +19,15 @@ from labelwood.data.formats.sparse_lines import (
     whole_matrix,
     write_lines,
 )
+from labelwood.data.label_files import write_label_names
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source, plain_name
 from labelwood.errors import LabelwoodError
 
 NAME = "xc-split"
+HOLDS = frozenset({"sparse", "label_texts", "label_features", "weights"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*-?\d+[ \t]+-?\d+[ \t\r]*(\n|$)")
 
 
@@ -55,21 +59,24 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features to `path` and labels to the file of the same name with ``_X_Y`` for ``_X_Xf``."""
-    from labelwood.data.write import write_label_names
-
     if data.sparse is None:
         raise LabelwoodError("xc-split needs sparse features, which this data does not have")
     if "_X_Xf" not in path.name:
         raise LabelwoodError(f"xc-split writes files named like trn_X_Xf.txt, not {path.name}")
     if data.Y is not None:
         write_label_names(data, path)
-        labels = path.with_name(path.name.replace("_X_Xf", "_X_Y"))
-        write_lines(labels, f"{len(data)} {data.n_labels}", None, data.Y)
+        write_lines(companions(path)[0], f"{len(data)} {data.n_labels}", None, data.Y)
     if data.label_features is not None:
         n_labels, n_features = data.label_features.shape
         suffix = path.name.removeprefix(plain_name(path))
-        write_lines(path.with_name(f"lbl_X_Xf.txt{suffix}"), f"{n_labels} {n_features}", None, data.label_features)
+        target = path.with_name(f"lbl_X_Xf.txt{suffix}")
+        write_lines(target, f"{n_labels} {n_features}", None, data.label_features, shared=True)
     write_lines(path, f"{len(data)} {data.sparse.shape[1]}", None, data.sparse)
+
+
+def companions(path: Path) -> list[Path]:
+    """The file of labels."""
+    return [path.with_name(path.name.replace("_X_Xf", "_X_Y"))] if "_X_Xf" in path.name else []
 
 
 def _labels(reading: Reading, header: Header) -> Any:

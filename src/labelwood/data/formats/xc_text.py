@@ -9,11 +9,15 @@ from pathlib import Path
 
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats.sparse_lines import Header, numbered_labels, sparse_pieces, write_lines
+from labelwood.data.label_files import write_label_names
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
 
 NAME = "xc"
+HOLDS = frozenset({"sparse", "label_texts"})
+FIELDS: str | None = None
+RESERVED = frozenset[str]()
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*-?\d+[ \t]+-?\d+[ \t]+-?\d+[ \t\r]*(\n|$)")
 
 
@@ -31,8 +35,6 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 def write(data: Dataset, path: Path) -> None:
     """Writes features and label ids; names go to ``labels.jsonl`` beside it unless they are the ids."""
-    from labelwood.data.write import write_label_names
-
     if data.sparse is None or data.Y is None:
         raise LabelwoodError(
             "xc needs sparse features and labels, which this data does not have; write texts as jsonl, csv or parquet"

@@ -1,0 +1,94 @@
+"""Reading what a dataset has no part for, so that it can be written again; for conversions alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from labelwood.data import json_text
+from labelwood.data.dataset import Dataset
+from labelwood.data.fields import Fields
+from labelwood.data.reading import Columns
+from labelwood.data.source import Source
+
+_WHOLE = re.compile(r"-?[0-9]+")
+
+
+def with_columns(data: Dataset, table: Any, columns: Columns) -> Dataset:
+    """The dataset that was made of a table, with the table's other columns.
+
+    Example:
+        >>> table = pa.table({"text": ["a dog"], "year": [1899]})
+        >>> with_columns(Dataset.from_texts(["a dog"]), table, Columns()).fields.names()
+        ['year']
+    """
+    groups = data.groups
+    if groups is None or columns.group is not None:
+        return replace(data, fields=_columns(table, _of_rows(columns), columns.id, data.ids))
+    own = _columns(table, {columns.labels, columns.rows}, columns.id, groups.ids)
+    inner = pc.list_flatten(table[columns.rows].combine_chunks())
+    if isinstance(inner, pa.ChunkedArray):
+        inner = inner.combine_chunks()
+    members = None
+    if pa.types.is_struct(inner.type):
+        rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(inner)])
+        members = _columns(rows, set(columns.text), columns.id, data.ids)
+    return replace(data, fields=members, groups=replace(groups, fields=own))
+
+
+def with_json(data: Dataset, lines: Iterable[str], columns: Columns) -> Dataset:
+    """The dataset that was made of JSON objects, with their other fields.
+
+    Example:
+        >>> with_json(Dataset.from_texts(["a"]), ['{"text": "a", "year": 1899}'], Columns()).fields.json_texts[0]
+        ['"year": 1899']
+    """
+    groups = data.groups
+    if groups is None or columns.group is not None:
+        return replace(data, fields=_json(lines, _of_rows(columns), columns.id, data.ids))
+    lines = list(lines)
+    lists = [next(value for key, value in json_text.members(line) if key == columns.rows) for line in lines]
+    rows = [row if row.startswith("{") else "{}" for text in lists for row in json_text.elements(text)]
+    members = _json(rows, set(columns.text), columns.id, data.ids)
+    own = _json(lines, {columns.labels, columns.rows}, columns.id, groups.ids)
+    return replace(data, fields=members, groups=replace(groups, fields=own))
+
+
+def all_columns(source: Source, names: list[str], line: int | None = None) -> list[str]:
+    """The names of all columns, each of which must be there once."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise source.error(f"has the column {twice!r} twice; give every column its own name", line)
+    return names
+
+
+def _of_rows(columns: Columns) -> set[str]:
+    named = (*columns.text, columns.labels, columns.dense, columns.group)
+    return {name for name in named if name is not None}
+
+
+def _columns(table: Any, known: set[str], id_name: str, ids: Any) -> Fields | None:
+    """The columns that are not known; an id that could not be used is one of them."""
+    known = known if ids is None else known | {id_name}
+    whole = None
+    if ids is not None and id_name in table.column_names and pa.types.is_integer(table[id_name].type):
+        whole = pc.is_valid(table[id_name].combine_chunks())
+        whole = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+    rest = table.select([name for name in table.column_names if name not in known])
+    return Fields(rest, whole_ids=whole) if rest.num_columns or whole is not None else None
+
+
+def _json(lines: Iterable[str], known: set[str], id_name: str, ids: Any) -> Fields | None:
+    known = known if ids is None else known | {id_name}
+    texts: list[str] = []
+    whole: list[bool] = []
+    for line in lines:
+        pairs = list(json_text.members(line))
+        texts.append(json_text.joined([pair for pair in pairs if pair[0] not in known]))
+        whole.append(ids is not None and any(key == id_name and _WHOLE.fullmatch(value) for key, value in pairs))
+    return Fields.of_json(texts, pa.array(whole, pa.bool_())) if any(texts) or any(whole) else None
