@@ -15,7 +15,6 @@ from labelwood.labels.index import LabelIndex
 BESIDE = ("labels.jsonl", "label_names.txt", "output-items.txt")
 _NAME_KEYS = ("name", "id", "uid")
 _ID_KEYS = ("id", "uid")
-_ROW_KEYS = ("labels", "target_ind")  # of rows of data, which somebody may take for a list of labels
 _TEXT_KEYS = ("text", "title")
 
 
@@ -104,9 +103,9 @@ def _json_lines(source: Source, lines: list[str]) -> tuple[list[str], list[str],
         if not raw.strip():
             raise source.error("the line is empty; every line describes one label", line)
         entry = _entry(source, raw, line)
-        if any(isinstance(entry.get(key), list) for key in _ROW_KEYS):
+        if type(entry.get("labels")) is list or type(entry.get("target_ind")) is list:
             raise source.error("is a row of data and describes no label; name a file that describes labels", line)
-        name, label_id = (_first(entry, keys) for keys in (_NAME_KEYS, _ID_KEYS))
+        name, label_id = _first(entry, _NAME_KEYS), _first(entry, _ID_KEYS)
         if name is None:
             raise source.error('the label has no "id"; write it as {"id": "name", "text": "…"}', line)
         numbered &= isinstance(name, int)
@@ -120,8 +119,11 @@ def _json_lines(source: Source, lines: list[str]) -> tuple[list[str], list[str],
 
 def _first(entry: dict[str, Any], keys: tuple[str, ...]) -> str | int | None:
     """The first of these keys that has a value; None where that is no name."""
-    value = next((entry[key] for key in keys if entry.get(key) not in (None, "")), None)
-    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+    for key in keys:
+        value = entry.get(key)
+        if value is not None and value != "":
+            return value if isinstance(value, str) or type(value) is int else None
+    return None
 
 
 def _entry(source: Source, raw: str, line: int) -> dict[str, Any]:
