@@ -55,12 +55,12 @@ def real_numbers(array: NDArray[Any], name: str, dtype: Any = np.float32) -> NDA
         array([1., 2.], dtype=float32)
     """
     if array.dtype == dtype:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     if array.dtype.kind not in "biufOUS":
         raise LabelwoodError(f"{name} holds values of the type {array.dtype}, which are not numbers: give numbers")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(array.astype(dtype))
+            return np.asarray(array.astype(dtype), order="C")
     except (TypeError, ValueError, OverflowError) as e:
         raise LabelwoodError(
             f"{name} holds values that are not numbers ({first_line(e)}); for texts use TextClassifier, "

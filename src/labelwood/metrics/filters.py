@@ -12,7 +12,7 @@ from scipy import sparse
 from labelwood.arrays import whole_number
 from labelwood.base import TopK
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import checked_pairs
+from labelwood.inputs import as_csr, checked_pairs
 from labelwood.metrics.predictions import checked_top, ranked
 
 
@@ -116,6 +116,7 @@ def ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -
     """
     if filters is None:
         return ranked(top, k, n_threads)
+    top = as_csr(top, "predictions") if sparse.issparse(top) else top
     extra = extra_candidates(filters, top.shape[0]) if sparse.issparse(top) else 0
     best = ranked(top, k + extra, n_threads)
     kept = apply_filter(best, filters)
