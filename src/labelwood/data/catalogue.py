@@ -62,7 +62,8 @@ def label_lines(source: Source) -> Any:
 
 def names_and_texts(lines: list[str]) -> tuple[list[str], list[str] | None]:
     """What a catalogue of these lines would say; one that cannot be read is an `InputError`."""
-    return _json_lines(cast("Source", _NoSource()), lines)
+    names, *_, texts = _json_lines(cast("Source", _NoSource()), lines)
+    return names, texts or None
 
 
 class _NoSource:
