@@ -87,4 +87,4 @@ def test_arrays_in_tuples_are_taken_as_they_are():
     tree = [a.astype(np.float64) for a in sound(0)["tree"]]
     with pytest.raises(LabelwoodError, match="array 0 of a tuple"):
         _native.SoftmaxTree(tuple(tree), (np.zeros((3, 8), np.float32),), (np.zeros((3, 8), np.float32),),
-                            np.empty(0, np.int32), True, 6)  # fmt: skip
+                            None, True, 3, 6)  # fmt: skip
