@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from tests.data.samples import strings
 
 from labelwood.data import Columns, Dataset, read, write
@@ -241,4 +244,44 @@ def test_a_label_without_a_name_is_refused_and_not_lost(name, tmp_path):
     data = Dataset(texts=["x"], Y=np.ones((1, 2)), labels=strings(["", "a"]))
     with pytest.raises(LabelwoodError, match="empty name"):
         write(data, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["test.jsonl", "test.csv", "test.parquet", "test.svm", "tst_X_Xf.txt", "test.txt", "X.tst.npz"]
+)
+def test_labels_whose_ids_are_other_numbers_keep_their_filters_and_their_rows(name, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    labels = [{"id": 7, "text": "oak"}, {"id": 0, "text": "elm"}, {"id": 1, "text": "ash"}]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    (folder / "test.jsonl").write_text('{"text": "x", "labels": [0]}\n{"text": "y", "labels": [7, 1]}\n')
+    (folder / "filter_test.txt").write_text("0 7\n1 0\n")
+    data = read(folder / "test.jsonl", keep_unknown=True)
+    wanted = [["elm"], ["oak", "ash"]], [(0, "oak"), (1, "elm")]
+    assert names_of(data) == wanted
+    if not name.endswith((".jsonl", ".csv", ".parquet")):
+        data = replace(data, texts=None, sparse=csr_array(np.eye(2, dtype=np.float32)))
+    (tmp_path / "out").mkdir()
+    write(data, tmp_path / "out" / name)
+    assert names_of(read(tmp_path / "out" / name)) == wanted
+
+
+def names_of(data):
+    labels = [sorted(data.labels[j] for j in data.Y.indices[a:b])[::-1] for a, b in pairwise(data.Y.indptr)]
+    return labels, [(int(row), data.labels[int(label)]) for row, label in data.filters]
+
+
+def test_arrays_of_numbers_are_those_of_the_labels_ids(tmp_path):
+    labels = Dataset(dense=np.eye(2, dtype=np.float32), Y=np.eye(2), labels=["9", "4"])
+    write(labels, tmp_path / "a.npz")
+    assert np.load(tmp_path / "a.npz")["y_train"].tolist() == [9, 4]
+    got = read(tmp_path / "a.npz")
+    assert [got.labels[j] for j in got.Y.indices] == ["9", "4"]
+
+
+def test_a_label_without_a_number_among_numbers_is_refused_where_only_numbers_can_be_written(tmp_path):
+    data = Dataset(sparse=csr_array(np.eye(3, dtype=np.float32)), Y=np.eye(3), labels=["9", "4", "oak"])
+    with pytest.raises(LabelwoodError, match="the label 'oak' has no number"):
+        write(data, tmp_path / "a.svm")
     assert list(tmp_path.iterdir()) == []

@@ -304,8 +304,9 @@ def dataset(p):
         return data.take(range(16)).dense
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.svm"
-        lw.write(data.take(range(16)), path)
-        lw.write(data, path)
+        how = {"overwrite": True, "drop": ["filters", "weights"]}
+        lw.write(data.take(range(16)), path, **how)
+        lw.write(data, path, **how)
         written = path.read_text()
     return written, len(data)
 

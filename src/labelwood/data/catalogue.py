@@ -75,10 +75,9 @@ def label_lines(source: Source) -> Any:
     return pa.array(lines, pa.large_string()) if lines and lines[0].lstrip().startswith("{") else None
 
 
-def names_and_texts(lines: list[str]) -> tuple[list[str], list[str] | None]:
-    """What a catalogue of these lines would say; one that cannot be read is an `InputError`."""
-    names, _, texts = _json_lines(cast("Source", _NoSource()), lines)
-    return names, texts if any(texts) else None
+def described(lines: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Names, ids and texts that a catalogue of these lines tells; one that cannot be read is an `InputError`."""
+    return _json_lines(cast("Source", _NoSource()), lines)
 
 
 class _NoSource:

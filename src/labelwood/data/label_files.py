@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood.arrays import MOST
 from labelwood.data import json_text
-from labelwood.data.catalogue import BESIDE, decode_lines, names_and_texts, read_catalogue
+from labelwood.data.catalogue import BESIDE, decode_lines, described, read_catalogue
 from labelwood.data.dataset import Dataset
+from labelwood.data.label_ids import LabelError, LabelIds
 from labelwood.data.publishing import text_output
 from labelwood.data.source import Source, beside_path, plain_name
 from labelwood.errors import InputError, LabelwoodError
@@ -47,10 +55,33 @@ def write_label_titles(data: Dataset, path: Path) -> None:
     _write_lines(data, lines, path.with_name(f"lbl.json{suffix}"), beside_path(path, "lbl.json"), numbered=True)
 
 
-def write_filters(data: Dataset, path: Path) -> None:
+def label_numbers(data: Dataset) -> NDArray[np.int64]:
+    """For each label the number by which a file that counts labels is read back beside their descriptions.
+
+    That is the label's own where these are numbers, and else that of its line.
+    """
+    names, ids, _ = described(_lines(data))
+    try:
+        return LabelIds(pa.array(names, pa.large_string()), pa.array(ids, pa.large_string()), "labels.jsonl").numbers
+    except LabelError as e:
+        raise LabelwoodError(e.message) from None
+
+
+def with_label_numbers(data: Dataset) -> Any:
+    """Rows × numbers of labels, for formats that hold these and do not say what they count."""
+    numbers = label_numbers(data)
+    width = int(numbers.max(initial=-1)) + 1
+    if width > MOST:
+        raise LabelwoodError(f"the number {width - 1} of a label is too large for this format: write jsonl instead")
+    indices = numbers[data.Y.indices].astype(np.int32)
+    return sparse.csr_array((data.Y.data, indices, data.Y.indptr), shape=(data.Y.shape[0], width))
+
+
+def write_filters(data: Dataset, path: Path, *, by_line: bool) -> None:
     """Writes the pairs that may not count to ``filter_test.txt``, or whichever split the name of `path` tells.
 
-    Other pairs there would come to count for this data, so they are an error.
+    Other pairs there would come to count for this data, so they are an error. `by_line` says that the format's labels
+    are columns of a matrix, and so are the filter's.
     """
     target = filter_path(path)
     if target is None:
@@ -60,8 +91,9 @@ def write_filters(data: Dataset, path: Path) -> None:
         if there is not None and data.Y is not None:
             raise InputError(f"would be taken for the filter of {path.name}; write to another folder", there)
         return
+    pairs = data.filters if by_line else np.stack([data.filters[:, 0], label_numbers(data)[data.filters[:, 1]]], axis=1)
     with text_output(target if there is None else there, shared=True) as out:
-        out.writelines(f"{row} {label}\n" for row, label in data.filters.tolist())
+        out.writelines(f"{row} {label}\n" for row, label in pairs.tolist())
 
 
 def filter_path(path: Path) -> Path | None:
@@ -157,10 +189,9 @@ def _lines(data: Dataset) -> list[str]:
 
 def _read_as(lines: list[str], given: list[str], names: list[str], texts: list[str | None]) -> bool:
     try:
-        found, told = names_and_texts(lines)
+        found, _, told = described(lines)
     except InputError:
         return False
-    told = told or [""] * len(lines)
     return found == names and all(
         not line or (text or "") == said for line, text, said in zip(given, texts, told, strict=True)
     )

@@ -48,12 +48,12 @@ class LabelIds:
     def lines(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The lines of the labels with these numbers, from zero."""
         own, of_own = self._numbered
-        if self._meaning == "lines" or not len(own):
+        if self._meaning == "lines" or not self.has_other_numbers:
             return self._in_range(numbers)
         place = np.minimum(np.searchsorted(own, numbers), len(own) - 1)
         known = own[place] == numbers
         by_id = np.where(known, of_own[place], -1)
-        if self._meaning == "ids" or 2 * len(own) >= len(self._names):
+        if self._takes_ids:
             if not known.all():
                 raise self._unknown(numbers, int(known.argmin()))
             return by_id
@@ -62,6 +62,29 @@ class LabelIds:
         if self._id_too is None and also.any():
             self._id_too = int(numbers[also.argmax()])
         return self._in_range(numbers)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """For each label the number that `lines` takes for it."""
+        if not self._takes_ids:
+            return np.arange(len(self._names))
+        own, of_own = self._numbered
+        found = np.full(len(self._names), -1)
+        found[of_own] = own
+        if (found < 0).any():
+            entry = int((found < 0).argmax())
+            raise LabelError(
+                f"the label {self._name(entry)[:40]!r} has no number, as most other labels do; write jsonl instead, or "
+                "give it a number in the file that describes labels",
+                entry,
+            )
+        return found
+
+    @property
+    def _takes_ids(self) -> bool:
+        if self._meaning == "lines" or not self.has_other_numbers:
+            return False
+        return self._meaning == "ids" or 2 * len(self._numbered[0]) >= len(self._names)
 
     @property
     def doubt(self) -> str | None:
@@ -131,8 +154,6 @@ class LabelIds:
 
     def _unknown(self, numbers: NDArray[np.int64], entry: int) -> LabelError:
         number = int(numbers[entry])
-        if not self.has_other_numbers:
-            return self._beyond(number, entry)
         if not 0 <= number < len(self._names):
             fix = "and no line there has this number; mend it"
         else:

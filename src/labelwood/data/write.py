@@ -20,6 +20,8 @@ from labelwood.data.reading import Format, TableFormat
 from labelwood.data.source import plain_name
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 
+_BY_LINE = frozenset({"xc", "xc-split", "xc-json", "pecos"})  # their labels are columns of a matrix by definition
+
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
     ".csv": "csv",
@@ -93,7 +95,7 @@ def write_without(
             table_format(target, name).write(data, target, values)
         else:
             FORMATS[name].write(data, target)
-        write_filters(data, target)
+        write_filters(data, target, by_line=name in _BY_LINE)
     return written
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelwood.data.dataset import Dataset, ones
 from labelwood.data.formats.npz import archive, floats, sound
 from labelwood.data.formats.sparse_lines import lines_of, numbered_labels
-from labelwood.data.label_files import write_label_names
+from labelwood.data.label_files import with_label_numbers, write_label_names
 from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
@@ -58,7 +58,7 @@ def write(data: Dataset, path: Path) -> None:
         raise LabelwoodError("arrays needs dense features and exactly one label a row, which this data does not have")
     arrays: dict[str, Any] = {"x_train": data.dense}
     if data.Y is not None:
-        arrays["y_train"] = data.Y.indices.astype(np.int64)
+        arrays["y_train"] = with_label_numbers(data).indices.astype(np.int64)
     write_label_names(data, path)
     with binary_output(path) as out:
         np.savez_compressed(out, **arrays)

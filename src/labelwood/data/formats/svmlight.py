@@ -11,7 +11,7 @@ import numpy as np
 
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats.sparse_lines import sparse_pieces, write_lines
-from labelwood.data.label_files import write_label_names
+from labelwood.data.label_files import with_label_numbers, write_label_names
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError
@@ -46,4 +46,4 @@ def write(data: Dataset, path: Path) -> None:
             "remove the row or write xc"
         )
     write_label_names(data, path)
-    write_lines(path, None, data.Y, data.sparse)
+    write_lines(path, None, None if data.Y is None else with_label_numbers(data), data.sparse)
