@@ -177,6 +177,7 @@ def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds
         try:
             os.close(reader)
             faulthandler.disable()
+            _use_one_thread()
             _limit(memory, seconds)
             outcome = task()
         except BaseException as e:  # whatever it is, it is an outcome
@@ -192,6 +193,13 @@ def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds
         return "killed", signal.Signals(os.WTERMSIG(status)).name
     word, _, details = said.partition("\0")
     return word, details
+
+
+def _use_one_thread() -> None:
+    """Threads of OpenMP, which torch has, do not survive a fork, and whoever waits for them waits for ever."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _limit(memory: int, seconds: int) -> None:

@@ -162,10 +162,12 @@ class TrainedTree:
 
         Example:
             >>> import labelwood as lw
-            >>> model = lw.OneVsRest(bias=0).fit(np.eye(2), np.eye(2))
-            >>> model.trees_[0].block(0)[0].toarray().round(1)
-            array([[ 0.7, -0.7],
-                   [-0.7,  0.7]], dtype=float32)
+            >>> trained = lw.OneVsRest(bias=0).fit(np.eye(2), np.eye(2)).trees_[0]
+            >>> trained.tree.labels  # the siblings in a leaf
+            array([1, 0], dtype=int32)
+            >>> trained.block(0)[0].toarray().round(1)
+            array([[-0.7,  0.7],
+                   [ 0.7, -0.7]], dtype=float32)
         """
         numbers, siblings, values = self._native.block(node)
         blocks = dict(zip(DTYPES, self.blocks, strict=True))
