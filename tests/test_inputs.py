@@ -9,10 +9,11 @@ import pytest
 from annotated_types import Ge
 from scipy import sparse
 
-from labelwood.base import Params, TopK
+from labelwood.base import TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.inputs import Sparse, as_features, as_labels, from_scipy, thread_count
 from labelwood.models.centroid import CentroidClassifier
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 

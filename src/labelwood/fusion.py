@@ -19,10 +19,11 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from labelwood.arrays import real_vector
-from labelwood.base import Params, TopK, padded
+from labelwood.base import TopK, padded
 from labelwood.calibration import KNOTS, Curve, Numbers, Regression
 from labelwood.errors import LabelwoodError, ModelError, not_fitted
 from labelwood.inputs import Sparse, as_labels, check_k
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.aggregated.assignment import Assignment, How, Rule, assign
 from labelwood.aggregated.groups import GroupedLabels
-from labelwood.base import Features, Params, Threads, shape_of
+from labelwood.base import Features, Threads, shape_of
 from labelwood.errors import LabelwoodError, not_fitted
 from labelwood.inputs import Floats, Sparse, as_features, from_scipy, thread_count, unit_rows
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 

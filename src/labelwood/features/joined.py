@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.base import Params, Threads
+from labelwood.base import Threads
 from labelwood.errors import ModelError, ParameterError, not_fitted
 from labelwood.features.text import TextVectorizer
+from labelwood.params import Params
 
 if TYPE_CHECKING:
     from labelwood.store import State

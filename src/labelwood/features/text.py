@@ -11,7 +11,7 @@ from annotated_types import Ge, Le, Len
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.base import Params, Threads
+from labelwood.base import Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.features.documents import (
     ArrowTexts,
@@ -23,6 +23,7 @@ from labelwood.features.documents import (
 )
 from labelwood.features.native import FEW, NativeVectorizer, Terms, Weighing, to_scipy
 from labelwood.inputs import thread_count
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:

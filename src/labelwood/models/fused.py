@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
-from labelwood.base import Limits, Params, Ranker, Threads, TopK, padded
+from labelwood.base import Limits, Ranker, Threads, TopK, padded
 from labelwood.data.dataset import strings
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.fusion import Fusion
@@ -17,6 +17,7 @@ from labelwood.inputs import as_labels, check_k, checked_pairs
 from labelwood.labels import inverse_propensities, label_frequencies
 from labelwood.models import JOINED, OF_TEXTS, from_state
 from labelwood.models.text import TextClassifier
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from labelwood.base import Count, Seed, Settings, Threads
+from labelwood.base import Count, Seed, Threads
 from labelwood.inputs import Sparse
 from labelwood.labels.order import Numbers
 from labelwood.labels.representations import Members
 from labelwood.models.tree import Positive, TreeClassifier
+from labelwood.params import Settings
 from labelwood.search.training import Loss
 from labelwood.search.tree import Link, Precision
 from labelwood.trees import LabelTree

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from labelwood.base import Model, Params, Saved, Threads, TopK
+from labelwood.base import Model, Saved, Threads, TopK
 from labelwood.data.dataset import Dataset, from_names, strings
 from labelwood.data.groups import check_groups, grouped_labels
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
@@ -28,6 +28,7 @@ from labelwood.models.rows import (
     labels_to_learn_from,
     texts_of,
 )
+from labelwood.params import Params
 from labelwood.settings import check_params
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood._native import Rows
-from labelwood.base import NO_LIMITS, Count, Features, Limits, Model, Seed, Settings, Threads, TopK
+from labelwood.base import NO_LIMITS, Count, Features, Limits, Model, Seed, Threads, TopK
 from labelwood.errors import ModelError, ParameterError
 from labelwood.inputs import Floats, Sparse, check_k, from_dense, thread_count, unit_rows
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
 from labelwood.labels.representations import Members
 from labelwood.models.label_trees import TreeMaker, cluster_vectors, given_tree, without_given_tree
+from labelwood.params import Settings
 from labelwood.progress import shown
 from labelwood.search.disentangling import Disentangling, Matching, Refit
 from labelwood.search.ensemble import mean_of, width_for
