@@ -128,6 +128,7 @@ def _be_the_child(call: Callable[[], Any], before: Callable[[], Any] | None, out
             before()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
         call()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # nothing is left to interrupt
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1

@@ -260,8 +260,11 @@ def _other_names(rng: Random, data: bytes, foreign: list[bytes]) -> bytes:
 
     if foreign and rng.random() < 0.3:
         return rng.choice(foreign)
-    with pa.ipc.open_file(data) as reader:
-        names = [str(name) for name in reader.read_all().column(0).to_pylist()]
+    try:
+        with pa.ipc.open_file(data) as reader:
+            names = [str(name) for name in reader.read_all().column(0).to_pylist()]
+    except pa.ArrowInvalid:
+        return data  # spoilt already
     field, wanted = "name", pa.large_string()
     way = rng.randrange(8)
     if way == 0:

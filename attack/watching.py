@@ -60,22 +60,38 @@ class Watch:
         elif event == "open" and isinstance(args[2], int) and args[2] & _WRITING:
             self._check_place(event, args[0])
         elif event in _CHANGES:
-            for path in _places(event, args):
-                self._check_place(event, path)
+            for path, inside in _places(event, args):
+                self._check_place(event, path, inside)
 
-    def _check_place(self, event: str, path: object) -> None:
+    def _check_place(self, event: str, path: object, inside: object = -1) -> None:
         assert self._own is not None
         if not isinstance(path, str | bytes | os.PathLike):
-            return  # a descriptor, or a name in a folder that was opened
+            return  # a descriptor
         name = os.fsdecode(path)
-        if os.path.isabs(name) or event != "os.remove":  # names relative to a held folder are removed by descriptor
-            real = os.path.realpath(name)
-            if not real.startswith((*self._own, *_DEVICES)):
-                self.noticed.append((FILE, f"{event} {name!r:.200}"))
+        if isinstance(inside, int) and inside >= 0:
+            name = os.path.join(f"/proc/self/fd/{inside}", name)
+        elif event == "open" and not os.path.isabs(name):
+            return  # perhaps in a held folder, which this event does not tell; what is made there is renamed or removed
+        # Only opening follows a link; whatever else happens, happens to the link itself.
+        folder, last = os.path.split(name)
+        real = os.path.realpath(name) if event == "open" else os.path.join(os.path.realpath(folder), last)
+        if not real.startswith((*self._own, *_DEVICES)):
+            self.noticed.append((FILE, f"{event} {name!r:.200}"))
 
 
-def _places(event: str, args: tuple[object, ...]) -> tuple[object, ...]:
-    """What an event changes."""
-    if event in {"os.rename", "shutil.move"}:
-        return args[:2]
-    return args[1:2] if event in {"os.symlink", "os.link", "shutil.copyfile"} else args[:1]
+def _places(event: str, args: tuple[object, ...]) -> list[tuple[object, object]]:
+    """What an event changes: names, and descriptors of the folders that they are in, −1 for none."""
+    if event == "os.rename":
+        return [(args[0], args[2]), (args[1], args[3])]
+    if event == "os.link":
+        return [(args[1], args[3])]
+    if event == "os.symlink":
+        return [(args[1], args[2])]
+    if event in {"os.remove", "os.rmdir"}:
+        return [(args[0], args[1])]
+    if event in {"os.mkdir", "os.chmod"}:
+        return [(args[0], args[2])]
+    if event == "os.chown":
+        return [(args[0], args[3])]
+    names = args[:2] if event == "shutil.move" else args[1:2] if event == "shutil.copyfile" else args[:1]
+    return [(name, -1) for name in names]

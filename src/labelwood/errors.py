@@ -5,17 +5,32 @@ The command line prints them as one line and exits with status 2.
 
 from __future__ import annotations
 
+import re
 import sys
 from os import PathLike, fspath
 
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # what ends a line or changes how a terminal shows it
+_LONGEST, _END = 2000, 500  # characters of a message, and of its end, which has the fix
+
 
 class LabelwoodError(ValueError):
-    """Base of all errors that a user can mend.
+    """Base of all errors that a user can mend. What they quote of files and values is shown so that one line remains.
 
     Example:
         >>> issubclass(InputError, LabelwoodError)
         True
+        >>> str(LabelwoodError("the label 'a\\nb' is described twice"))
+        "the label 'a\\\\nb' is described twice"
     """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(_one_line(argument) if isinstance(argument, str) else argument for argument in arguments))
+
+
+def _one_line(message: str) -> str:
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST - _END]} … {message[-_END:]}"
+    return _BREAKS.sub(lambda found: ascii(found[0])[1:-1], message)
 
 
 class InputError(LabelwoodError):

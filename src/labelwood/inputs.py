@@ -127,6 +127,7 @@ def as_csr(matrix: Any, name: str, *, keep_order: bool = False) -> Any:
     if matrix.format == "csr":
         is_sorted = rows.values is matrix.data and rows.indices is matrix.indices
         is_plain = all(type(part) is np.ndarray for part in (matrix.data, matrix.indices, matrix.indptr))
+        is_plain &= matrix.indices.dtype == matrix.indptr.dtype and matrix.indices.dtype in (np.int32, np.int64)
         if is_sorted or (keep_order and is_plain):
             return matrix
     return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=rows.shape)

@@ -15,6 +15,8 @@ import numpy as np
 
 from labelwood.errors import ParameterError
 
+_LONGEST = 200  # characters of a value that an error shows
+
 
 def check_params(cls: type, params: Mapping[str, Any]) -> None:
     """Raises `ParameterError` for the first parameter that `cls` does not have or whose value it cannot take.
@@ -43,7 +45,12 @@ def _check_value(cls: type, name: str, value: Any, adapter: Any) -> None:
         adapter.validate_python(plain, strict=True)
     except ValidationError as e:
         wanted = "; or ".join(dict.fromkeys(_as_wish(detail["msg"]) for detail in e.errors()))
-        raise ParameterError(f"{cls.__name__}: {name} is {plain!r} but {wanted}") from None
+        raise ParameterError(f"{cls.__name__}: {name} is {_shown(plain)} but {wanted}") from None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _as_wish(message: str) -> str:

@@ -427,3 +427,17 @@ def test_saving_and_loading_is_as_for_all_models(verify, tmp_path):
     contract.test_save_and_load_give_identical_answers(make, generated(n_rows=50), tmp_path, verify)
     kept = json.loads((tmp_path / "model" / "manifest.json").read_text())["model"]["params"]
     assert not {"device", "verbose", "n_threads"} & set(kept)
+
+
+def test_weights_whose_sums_overflow_give_numbers_for_scores():
+    model = MultiInstanceClassifier(epochs=2, n_threads=1).fit(np.eye(3), np.eye(3))
+    state = model.state()
+    state.arrays["hidden_weights"] = np.full_like(state.arrays["hidden_weights"], 3e38)
+    state.arrays["concept_weights"] = np.full_like(state.arrays["concept_weights"], -3e38)
+    top = MultiInstanceClassifier.from_state(state).predict_topk(np.full((2, 3), 3e38), 3)
+    assert not np.isnan(top.scores).any()
+
+
+def test_counts_that_cannot_be_added_up_are_refused():
+    with pytest.raises(LabelwoodError, match=r"Y says that a bag has a label 3e\+38 times: give counts of at most"):
+        MultiInstanceClassifier(epochs=1, n_threads=1).fit(np.eye(3), np.full((3, 3), 3e38))

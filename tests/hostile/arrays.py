@@ -70,7 +70,7 @@ _ALSO_TAKEN = {
     ("inverse_propensities", "count"): {"beyond 64 bits"},
     ("mixedness", "groups"): {"beyond"},
     ("clustered", "count"): {"zero"},
-    ("text_fit", "labels"): {"sets"},
+    ("text_fit", "labels"): {"sets", "words"},
     ("merged", "groups"): {"beyond"},
     ("codes", "weights"): {"short"},
     ("tree_expected_depth", "weights"): set(),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood.aggregated.groups import GroupedLabels
+from labelwood.errors import LabelwoodError
 from labelwood.inputs import Floats
 
 How: TypeAlias = Literal["hard", "several", "soft"]
@@ -69,6 +70,8 @@ class Rule(NamedTuple):
 
 def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
     """Hands out labels, given each slot's cosine with its label's vector."""
+    if not np.isfinite(cosines).all():
+        raise LabelwoodError("the features are so large that products of them are no numbers: scale them down first")
     of_slot = np.repeat(np.arange(len(grouped.sizes)), grouped.sizes)  # the label and group, as a number
     best, nearest, margins = _nearest(grouped, cosines, of_slot)
     if rule.best_rows:

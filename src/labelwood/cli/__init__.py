@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def status_of(arguments: Sequence[str]) -> int:
     """Runs a command and returns its exit status; without arguments, prints the help."""
+    if sys.stdout is None:
+        return _complain("standard output is closed; open it, or send it to /dev/null")
     try:
         result = app(list(arguments) or ["--help"], standalone_mode=False)
     except LabelwoodError as e:

@@ -12,7 +12,7 @@ from labelwood.errors import ParameterError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_FREE = 128 << 20  # bytes of content that any file may hold, however small it is
+_FREE = 32 << 20  # bytes of content that any file may hold, however small it is
 _IDS_A_BYTE = 64  # a file of so many bytes explains ids this much higher, compressed or not
 
 
@@ -22,7 +22,7 @@ class ReadLimits:
 
     Parameters:
         max_bytes: The most bytes of content, uncompressed.
-        max_ratio: How many times larger the content may be than the file that holds it; looked at from 128 MiB on.
+        max_ratio: How many times larger the content may be than the file that holds it; looked at from 32 MiB on.
         max_line: The most bytes of one line or one record.
         max_labels: The most labels that a file may number, where it is so small that it can use few of them.
         max_features: Likewise for features.

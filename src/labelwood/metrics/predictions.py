@@ -15,6 +15,8 @@ from labelwood.errors import LabelwoodError
 from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
 from labelwood.labels.propensities import InversePropensities
 
+_LARGEST_GAIN = 1e100  # sums over all labels and rows stay finite
+
 
 def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
     """A `TopK` at least `k` wide from a `TopK`, or from a sparse rows × labels matrix of scores.
@@ -93,6 +95,10 @@ def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
     if not np.isfinite(values).all() or (values < 0).any():
         raise LabelwoodError(
             "inv_propensity contains a negative or non-finite number: make it with inverse_propensities"
+        )
+    if values.max(initial=0) > _LARGEST_GAIN:
+        raise LabelwoodError(
+            f"inv_propensity holds {values.max():g}, too large to be added up: make it with inverse_propensities"
         )
     return np.ascontiguousarray(values[:n_labels])
 

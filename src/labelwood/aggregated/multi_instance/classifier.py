@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Amount: TypeAlias = Annotated[float, Ge(0)]
+_MOST_TIMES = 1 << 24  # up to it, single precision counts exactly
 _WORTH_A_THREAD = 10_000_000  # products of two numbers in a step
 _SAME = 1e-6  # what is left of a vector's length without the mean if it was the mean
 _ARRAYS = {"hidden_weights": 2, "hidden_bias": 1, "concept_weights": 3, "concept_bias": 2, "offsets": 1}
@@ -132,7 +133,8 @@ class MultiInstanceClassifier(Model):
         for name in ("n_labels_", "network_", "epochs_"):  # what was learned before is not for these counts
             self.__dict__.pop(name, None)
         self.n_features_in_, self.learned_with_ = n_features, settings
-        self.labels_per_row_ = max(1, round(float(counts.values.sum()) / n_rows))
+        total = float(counts.values.sum(dtype=np.float64))
+        self.labels_per_row_ = min(counts.n_cols, max(1, round(total / n_rows)))
         self._fit(bags, counts, weights, embeddings)
         return self
 
@@ -275,6 +277,10 @@ def _as_counts(Y: Any, n_bags: int) -> Sparse:
         raise LabelwoodError("Y has no label column: give at least one label")
     if (counts.values < 0).any():
         raise LabelwoodError("Y holds numbers below zero: give how often each bag has each label")
+    if counts.values.max(initial=0) > _MOST_TIMES:
+        raise LabelwoodError(
+            f"Y says that a bag has a label {counts.values.max():g} times: give counts of at most {_MOST_TIMES}"
+        )
     return counts
 
 

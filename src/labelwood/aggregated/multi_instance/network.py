@@ -24,6 +24,7 @@ from labelwood.inputs import Floats, Sparse
 
 Loss: TypeAlias = Literal["softmax", "sigmoid"]
 _BLOCK = 32  # rows whose scores by all concepts are in memory at a time
+_LOWEST = float(np.finfo(np.float32).min)
 _ROWS = 1 << 10  # instances of bags that are looked at together, if bags are not larger
 
 
@@ -148,8 +149,11 @@ def best(logits: Floats, k: int, limits: Limits, loss: Loss) -> TopK:
         >>> best(np.array([[0.0, 2.0, -1.0]], np.float32), 2, NO_LIMITS, "sigmoid").ids
         array([[1, 0]], dtype=int32)
     """
+    is_number = ~np.isnan(logits)
+    if not np.isfinite(logits).all():  # weights so large that sums of them overflow
+        logits = np.nan_to_num(logits, nan=_LOWEST, posinf=-_LOWEST, neginf=_LOWEST)
     chances = _chances(logits, loss)
-    barred = chances < limits.min_score
+    barred = (chances < limits.min_score) | ~is_number
     if len(limits.allowed):
         barred |= limits.allowed == 0
     # By logits, for chances near one round to the same number.
