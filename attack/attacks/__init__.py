@@ -6,7 +6,7 @@ from importlib import import_module
 
 from attack.protocol import Attack
 
-FILES = ("models", "encoders", "arrays", "readers", "bombs", "kills", "races", "disks", "commandline", "offered")
+FILES = ("models", "encoders", "arrays", "readers", "bombs", "kills", "races", "disks", "commandline", "of_tests")
 
 
 def all_attacks() -> list[Attack]:

@@ -1,13 +1,10 @@
-"""Attacks made of generators that the tests have: each is wrapped here in a few lines."""
+"""Attacks made of generators that the tests have."""
 
 from __future__ import annotations
 
 import shutil
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +14,6 @@ from attack.opened import Opened
 from attack.protocol import ABORT, CRASH, FILE, HANG, MEMORY, UNTYPED, WRONG, Attack, Case, Failure, MiB
 
 
-def offered(module: str) -> Any:
-    """A module of the tests, or None where there is none."""
-    parents = ["tests", *(f"tests.{part}" for part in module.split(".")[1:-1])]
-    return import_module(module) if all(map(find_spec, parents)) and find_spec(module) else None
-
-
 def numpy_random(case: Case) -> np.random.Generator:
     """numpy's random numbers for a case."""
     return np.random.default_rng(case.rng.getrandbits(64))
@@ -30,7 +21,8 @@ def numpy_random(case: Case) -> np.random.Generator:
 
 def altered_models(case: Case) -> None:
     """A change of a saved model by tests/store/hostile_models.py."""
-    hostile = offered("tests.store.hostile_models")
+    from tests.store import hostile_models as hostile
+
     place = case.rng.choice(sorted(path for path in case.samples.iterdir() if path.is_dir()))
     change = next(iter(hostile.changes(hostile.opened(place), numpy_random(case))))
     hostile.write(case.folder / "model", change)
@@ -52,7 +44,8 @@ def raise_outcome(word: str, detail: str) -> None:
 
 def save_models(folder: Path) -> None:
     """The sound models of tests/store/hostile_models.py."""
-    hostile = offered("tests.store.hostile_models")
+    from tests.store import hostile_models as hostile
+
     for _ in hostile.sound_models(folder):
         pass
 
@@ -68,14 +61,16 @@ def load_torch(samples: Path) -> None:
 
 def hostile_arrays(case: Case) -> None:
     """A case of tests/hostile/arrays.py."""
-    hostile = offered("tests.hostile.arrays")
+    from tests.hostile import arrays as hostile
+
     kind, detail = hostile.attempt(hostile.case(case.rng.getrandbits(32), case.number))
     raise_outcome({"right": "answered"}.get(kind, kind), detail)
 
 
 def hostile_files(case: Case) -> None:
     """A file of tests/data/hostile_files.py, with other random numbers each time."""
-    hostile = offered("tests.data.hostile_files")
+    from tests.data import hostile_files as hostile
+
     attacks = [attack for group in hostile.GROUPS.values() for attack in group]
     attack = attacks[case.number % len(attacks)]
     (outcome,) = hostile.run([attack], case.folder, case.rng.getrandbits(32))
@@ -88,9 +83,10 @@ def hostile_files(case: Case) -> None:
 
 def hostile_encoders(case: Case) -> None:
     """A configuration or a tokenizer of tests/prime/hostile.py, in a saved model."""
+    from tests.prime import hostile
+
     import labelwood as lw
 
-    hostile = offered("tests.prime.hostile")
     opened = Opened(case.samples / "prime-bert")
     kind = case.rng.choice(["config", "tokenizer", "mutated"])
     if kind == "config":
@@ -110,7 +106,8 @@ def hostile_encoders(case: Case) -> None:
 
 def hostile_targets(case: Case) -> None:
     """A command of tests/cli/hostile_targets.py, with something in the way of what it writes."""
-    hostile = offered("tests.cli.hostile_targets")
+    from tests.cli import hostile_targets as hostile
+
     inputs = case.folder / "inputs"
     shutil.copytree(case.samples / "inputs", inputs)
     untouched = hostile.everything(inputs)
@@ -132,53 +129,61 @@ def hostile_targets(case: Case) -> None:
 def prepare_targets(folder: Path) -> None:
     """Inputs of all commands."""
     (folder / "inputs").mkdir()
-    offered("tests.cli.hostile_targets").prepared(folder / "inputs")
+    from tests.cli import hostile_targets
+
+    hostile_targets.prepared(folder / "inputs")
 
 
-# The attack's name, the module it needs, and what it tries; each joins once its module is there.
-_WRAPPED: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "offered-models": (
-        "tests.store.hostile_models",
-        "changes saved models",
-        {
-            "run": altered_models,
-            "cases": 400,
-            "budget": 20.0,
-            "prepare": save_models,
-            "warm": load_torch,
-            "native": True,
-        },
-    ),
-    "offered-arrays": (
-        "tests.hostile.arrays",
-        "passes hostile arrays to public functions",
-        {"run": hostile_arrays, "cases": 1500, "budget": 20.0, "native": True, "memory": 2048 * MiB},
-    ),
-    "offered-encoders": (
-        "tests.prime.hostile",
-        "loads encoders with hostile configurations and tokenizers",
-        {
-            "run": hostile_encoders,
-            "cases": 300,
-            "budget": 20.0,
-            "group": "models",
-            "prepare": save_all,
-            "warm": warm_bert,
-        },
-    ),
-    "offered-targets": (
-        "tests.cli.hostile_targets",
-        "puts files, links, folders and pipes in the way of what commands write",
-        {"run": hostile_targets, "cases": 440, "budget": 30.0, "prepare": prepare_targets},
-    ),
-    "offered-files": (
-        "tests.data.hostile_files",
-        "reads hostile files and bombs",
-        {"run": hostile_files, "cases": 60, "budget": 30.0, "seconds": 60},
-    ),
-}
 ATTACKS = [
-    Attack(name, f"{tries}, as {module.replace('.', '/')}.py does", watched=False, **how)
-    for name, (module, tries, how) in _WRAPPED.items()
-    if offered(module) is not None
+    Attack(
+        "tests-models",
+        "changes saved models, as tests/store/hostile_models.py does",
+        run=altered_models,
+        cases=400,
+        budget=20.0,
+        prepare=save_models,
+        warm=load_torch,
+        native=True,
+        watched=False,
+    ),
+    Attack(
+        "tests-arrays",
+        "passes hostile arrays to public functions, as tests/hostile/arrays.py does",
+        run=hostile_arrays,
+        cases=1500,
+        budget=20.0,
+        native=True,
+        memory=2048 * MiB,
+        watched=False,
+    ),
+    Attack(
+        "tests-encoders",
+        "loads encoders with hostile configurations and tokenizers, as tests/prime/hostile.py has them",
+        run=hostile_encoders,
+        cases=300,
+        budget=20.0,
+        group="models",
+        prepare=save_all,
+        warm=warm_bert,
+        watched=False,
+    ),
+    Attack(
+        "tests-targets",
+        "puts files, links, folders and pipes in the way of what commands write, as tests/cli/hostile_targets.py does",
+        run=hostile_targets,
+        cases=440,
+        budget=30.0,
+        prepare=prepare_targets,
+        watched=False,
+    ),
+    Attack(
+        "tests-files",
+        "reads hostile files and bombs, as tests/data/hostile_files.py writes them",
+        run=hostile_files,
+        cases=60,
+        budget=30.0,
+        seconds=60,
+        memory=2048 * MiB,  # bombs are written in the same process
+        watched=False,
+    ),
 ]
