@@ -30,7 +30,8 @@ native-test: $(VENV)/.tested
 python-test: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2
 
-# Encoders with the lowest and the newest version of transformers that pyproject.toml allows: loading, saving, hostile models.
+# Encoders with the lowest and the newest version of transformers that pyproject.toml allows: loading, saving, hostile
+# models, and the attacks on encoders.
 test-transformers: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.tested)
 
 build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
@@ -42,6 +43,7 @@ build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
 build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
 	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
+	@$(@D)/bin/python attack/run.py --minutes 2 --page build/attacks-transformers-$*.md encoder model-prime tests-encoders
 
 # With address and undefined-behaviour sanitizers: the native tests, hostile arrays for the Python module, and the tests
 # of hostile models. The module is built beside the installed one, and only the commands here use it.
