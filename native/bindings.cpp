@@ -247,6 +247,9 @@ class TreeModel {
     if (n_features < 0 || n_features > kMost || n_labels < 0 || n_labels > kMost) throw Error("there are too many features or labels");
     model_.tree = tree_.value();
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
+    // Whatever else is trusted of a mapped model: limits are looked up by label, and answers name labels.
+    for (int32_t label : model_.tree.labels)
+      if (label < 0 || label >= n_labels) throw Error("the tree holds a label that is none of the model's");
     if (mean_of_copies && model_.with_copies) model_.means.emplace(tree_.checked(n_labels), n_labels);
     model_.blocks = {.n_features = n_features,
                      .stored = one_of<simd::Stored>(stored, 3),

@@ -236,18 +236,15 @@ class Model(Ranker, ABC):
             )
         if labels.n_cols == 0:
             raise LabelwoodError("Y has no label column: give at least one label")
-        # A copy learns, so that answers meanwhile are those of the model as it was, and settings are of one moment.
+        weights = as_weights(row_weights, n_rows)
+        # A copy learns: until it has, and if it fails, answers are those of the model as it was; settings are of one moment.
         learner = copy(self)
         learner.__dict__.update(settings)
         learner.n_features_in_ = n_features
         learner.n_labels_ = labels.n_cols
         learner.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
         learner.learned_with_ = settings
-        try:
-            learner._fit(features, labels, as_weights(row_weights, n_rows))
-        except BaseException:
-            self.__dict__.pop("n_labels_", None)  # no longer fitted
-            raise
+        learner._fit(features, labels, weights)
         names = {*self._param_names(), "_settled"}
         self.__dict__.update({name: value for name, value in vars(learner).items() if name not in names})
         return self
