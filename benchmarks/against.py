@@ -1,6 +1,7 @@
 """CPU time beside another checkout of Labelwood, in one interleaved run: what did a change cost?
 
-    python benchmarks/against.py OTHER/.venv/bin/python [--data DATA] [--rounds 15] [--jobs fit,row] [--json FILE]
+    python benchmarks/against.py OTHER/.venv/bin/python [--data DATA] [--rounds 15] [--json FILE]
+        [--jobs 'one row,a batch']
 
 Both versions stay in a process of their own and do the same jobs by turns, now one first and now the other. Of each job
 the ratio of every round is taken; the median and the middle half of these are shown. CPU time, not time on the clock:
@@ -38,17 +39,18 @@ def jobs(data: Path | None, folder: Path) -> dict[str, Callable[[], object]]:
     softmax = lw.SoftmaxTreeClassifier(n_threads=1, dim=16, epochs=1).fit(X, Y)
     batch = queries[:4000]
     lw.write(lw.Dataset(sparse=X, Y=Y, labels=train.labels), folder / "rows.txt")
-    if not (folder / "model").exists():
-        model.save(folder / "model")
+    model.save(folder / "model")
     found: dict[str, Callable[[], object]] = {
         "train a tree": lambda: lw.TreeClassifier(n_threads=1).fit(X, Y),
         "train one-vs-rest": lambda: lw.OneVsRest(n_threads=1, max_passes=1).fit(X[:2000], Y[:2000]),
         "train a softmax tree": lambda: lw.SoftmaxTreeClassifier(n_threads=1, dim=16, epochs=1).fit(X, Y),
         "one row": lambda: [model.predict_topk(row, 5) for row in rows for _ in range(10)],
-        "one row, three trees": lambda: [several.predict_topk(row, 5) for row in rows for _ in range(3)],
+        "one row of three trees": lambda: [several.predict_topk(row, 5) for row in rows for _ in range(3)],
+        "one row with limits": lambda: [model.predict_topk(row, 5, exclude=[0]) for row in rows for _ in range(5)],
+        "one row of a softmax tree": lambda: [softmax.predict_topk(row, 5) for row in rows for _ in range(5)],
         "a batch": lambda: [model.predict_topk(batch, 5) for _ in range(3)],
-        "a batch, three trees": lambda: several.predict_topk(batch, 5),
-        "a batch, softmax tree": lambda: softmax.predict_topk(batch, 5),
+        "a batch of three trees": lambda: several.predict_topk(batch, 5),
+        "a batch of a softmax tree": lambda: softmax.predict_topk(batch, 5),
         "metrics": lambda: [lw.metrics.evaluate(top, test_Y, n_threads=1) for _ in range(20)],
         "read sparse rows": lambda: lw.read(folder / "rows.txt"),
         "load and verify": lambda: [lw.load(folder / "model") for _ in range(5)],
@@ -59,11 +61,13 @@ def jobs(data: Path | None, folder: Path) -> dict[str, Callable[[], object]]:
     if texts is not None:
         lw.write(lw.Dataset(texts=texts, Y=Y, labels=train.labels), folder / "rows.jsonl")
         lw.write(lw.Dataset(texts=texts, Y=Y, labels=train.labels), folder / "rows.csv")
+        lw.write(lw.Dataset(texts=texts, Y=Y, labels=train.labels), folder / "rows.parquet")
         tagger = lw.TextClassifier(n_threads=1).fit_dataset(train)
         single = test.texts[:300].to_pylist()
         found |= {
             "read JSON lines": lambda: lw.read(folder / "rows.jsonl"),
             "read CSV": lambda: lw.read(folder / "rows.csv"),
+            "read Parquet": lambda: lw.read(folder / "rows.parquet"),
             "fit a vectorizer": lambda: lw.TextVectorizer(n_threads=1).fit(texts),
             "texts to features": lambda: vectorizer.transform(texts),
             "one text": lambda: [tagger.suggest([text]) for text in single for _ in range(10)],
@@ -107,6 +111,8 @@ class Worker:
 def compare(python: str, data: Path | None, rounds: int, wanted: list[str] | None) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         here, there = Worker(sys.executable, data, Path(one)), Worker(python, data, Path(other))
+        if unknown := set(wanted or ()) - set(here.jobs):
+            sys.exit(f"there is no job {unknown.pop()!r}; there are: {', '.join(here.jobs)}")
         found: dict[str, list[tuple[float, float]]] = {job: [] for job in here.jobs if not wanted or job in wanted}
         for number in range(rounds + 1):
             for job, times in found.items():

@@ -85,13 +85,15 @@ bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n
   return without_gil([&] { return places_ascend(view(indptr), view(indices), n_values, n_runs, n_places); });
 }
 
-// The same for the arrays of a csr matrix as scipy mostly has them; none where they need more care.
-std::optional<bool> rows_ascend(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_rows, int64_t n_cols) {
+// The same for the arrays of a csr matrix as scipy mostly has them; none where they need more care, as infinite values do.
+std::optional<bool> rows_ascend(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_rows, int64_t n_cols, bool finite) {
   const auto checked = [&]<class I>(I) -> std::optional<bool> {
     Array<float> numbers;
     Array<I> ends, columns;
     if (!nb::try_cast(values, numbers, false) || !nb::try_cast(indptr, ends, false) || !nb::try_cast(indices, columns, false)) return {};
-    return places_ascend(view(ends), view(columns), static_cast<int64_t>(numbers.size()), n_rows, n_cols);
+    const bool ascend = places_ascend(view(ends), view(columns), static_cast<int64_t>(numbers.size()), n_rows, n_cols);
+    if (finite && !all_finite(view(numbers))) return {};
+    return ascend;
   };
   if (n_cols > std::numeric_limits<int32_t>::max()) return {};
   const auto narrow = checked(int32_t{});
@@ -793,7 +795,8 @@ NB_MODULE(_native, m) {
         "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places ascend in each run.");
   m.def("check_compressed", check_compressed<int64_t>, "The same with wide integers.");
   m.def("rows_ascend", rows_ascend,
-        "The same for the arrays of rows with float32 values: (indptr, indices, values, rows, columns). None where they have other types.");
+        "The same for the arrays of rows with float32 values: (indptr, indices, values, rows, columns, finite). None where they "
+        "have other types, or, if that is asked, a value is not finite.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");

@@ -12,8 +12,9 @@ bytes. The first answers do not depend on k. Labels in another order get the sam
 score the same, and labels that the very same training rows have. A model works in scikit-learn's pipelines and
 searches, but Labelwood itself does not need scikit-learn.
 
-To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit`, `_topk`, `_arrays` and
-`_restore`, and add its name to `labelwood.models.MODELS`. `tests/contract/` then checks all of the above.
+To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit` (which sets what is learned,
+but no parameter), `_topk`, `_arrays` and `_restore`, and add its name to `labelwood.models.MODELS`. `tests/contract/`
+then checks all of the above.
 
 `X` may also be `_native.Rows`: a few texts' features on a short way from the vectorizer. `_topk` gets them as it gets
 sparse matrices. A model whose native code can read them where they are may override `predict_topk` for them, as
@@ -54,7 +55,8 @@ Seed: TypeAlias = Annotated[int, Ge(0), Le(2**63 - 1)]  # others follow it, one 
 class TopK:
     """The best labels of each row, best first: label ids and their scores, both rows × k.
 
-    Equal scores are ordered by ascending id. A row with fewer than k answers is padded with id −1 and score −inf.
+    Equal scores are ordered by ascending id, except where several trees answer. A row with fewer than k answers is
+    padded with id −1 and score −inf.
 
     Example:
         >>> top = TopK(ids=np.array([[7, 2], [4, -1]]), scores=np.array([[0.9, 0.1], [0.5, -np.inf]]))
@@ -237,7 +239,7 @@ class Model(Ranker, ABC):
         if labels.n_cols == 0:
             raise LabelwoodError("Y has no label column: give at least one label")
         weights = as_weights(row_weights, n_rows)
-        # A copy learns: until it has, and if it fails, answers are those of the model as it was; settings are of one moment.
+        # A copy learns, with settings of one moment: until it has, and if it fails, the model answers as it did.
         learner = copy(self)
         learner.__dict__.update(settings)
         learner.n_features_in_ = n_features
@@ -245,7 +247,7 @@ class Model(Ranker, ABC):
         learner.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
         learner.learned_with_ = settings
         learner._fit(features, labels, weights)
-        names = {*self._param_names(), "_settled"}
+        names = {*settings, "_settled"}
         self.__dict__.update({name: value for name, value in vars(learner).items() if name not in names})
         return self
 
@@ -286,10 +288,8 @@ class Model(Ranker, ABC):
 
         self.check_fitted()
         now = self.settled()
-        params = {
-            name: now[name] if name in self.search_params else value for name, value in self.learned_with_.items()
-        }
-        params = {name: value for name, value in params.items() if name not in self.machine_params}
+        own = [name for name in self._param_names() if name not in self.machine_params]
+        params = {name: (now if name in self.search_params else self.learned_with_)[name] for name in own}
         fitted = {
             "n_features": self.n_features_in_,
             "n_labels": self.n_labels_,

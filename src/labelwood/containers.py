@@ -39,7 +39,7 @@ def rows_of(matrix: Any, name: str, change: Change) -> Rows:
         >>> rows_of(sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2)), "X", lambda values: values).values
         array([3.])
     """
-    if type(matrix) in _USUAL and _is_usual(matrix):
+    if is_usual(matrix):
         return Rows(matrix.indptr, matrix.indices, change(matrix.data), matrix.shape)
     given = _Given(matrix, name, _shape(matrix, name), change)
     if matrix.format == "csr":
@@ -53,13 +53,20 @@ def rows_of(matrix: Any, name: str, change: Change) -> Rows:
 _USUAL = {sparse.csr_array, sparse.csr_matrix}
 
 
-def _is_usual(matrix: Any) -> bool:
-    """Whether this is what most users pass, sound and in order: a single row is checked in no time."""
+def is_usual(matrix: Any, *, finite: bool = False) -> bool:
+    """Whether this is what most users pass, sound and in order, `finite` too: a single row is checked in no time.
+
+    Example:
+        >>> is_usual(sparse.csr_array(np.eye(2, dtype=np.float32))), is_usual(sparse.eye_array(2))
+        (True, False)
+    """
+    if type(matrix) not in _USUAL:
+        return False
     parts = matrix.indptr, matrix.indices, matrix.data
     if any(type(part) is not np.ndarray for part in parts):
         return False
     try:
-        return _native.rows_ascend(*parts, *matrix.shape) is True
+        return _native.rows_ascend(*parts, *matrix.shape, finite) is True
     except (LabelwoodError, TypeError):
         return False  # whoever looks closer says why
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.arrays import MOST, plain_array, real_numbers, whole_number
-from labelwood.containers import Change, rows_of
+from labelwood.containers import Change, is_usual, rows_of
 from labelwood.errors import LabelwoodError
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -169,6 +169,9 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
     """
     if isinstance(X, _native.Rows):
         return Sparse(*X.arrays())
+    if is_usual(X, finite=True):
+        indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        return Sparse(indptr, indices, X.data, X.shape[1])
     if sparse.issparse(X):
         result = from_scipy(X, name)
         _refuse_non_finite(result.values, name)

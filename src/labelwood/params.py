@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from labelwood.errors import ParameterError
@@ -27,19 +28,31 @@ class Params:
     """
 
     _own_params: ClassVar[tuple[str, ...]]
+    _all_params: ClassVar[dict[str, Any]]
 
     @classmethod
     def _param_names(cls) -> tuple[str, ...]:
         found: tuple[str, ...] | None = cls.__dict__.get("_own_params")  # not a parent's
         if found is None:
-            found = cls._own_params = tuple(
-                name for name in inspect.signature(cls.__init__).parameters if name != "self"
-            )
+            names = inspect.signature(cls.__init__).parameters
+            found = cls._own_params = tuple(name for name in names if name != "self")
+        return found
+
+    @classmethod
+    def _every_param(cls) -> dict[str, type[Params]]:
+        """The names of its parameters and of its parents', which a child may fix, each with the class that has it."""
+        found: dict[str, type[Params]] | None = cls.__dict__.get("_all_params")
+        if found is None:
+            kinds = [kind for kind in cls.__mro__ if issubclass(kind, Params) and "__init__" in kind.__dict__]
+            found = cls._all_params = {name: kind for kind in reversed(kinds) for name in kind._param_names()}
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
+        is_param = name in self._every_param()
+        if is_param and self.__dict__.get(name, self) is value:
+            return
         object.__setattr__(self, name, value)
-        if name in self._param_names():
+        if is_param:
             self.__dict__.pop("_settled", None)
 
     def settled(self) -> Settings:
@@ -55,10 +68,13 @@ class Params:
         found: Settings | None = self.__dict__.get("_settled")
         while found is None:
             now = self.__dict__.copy()
-            found = Settings((name, now[name]) for name in self._param_names())
-            check_params(type(self), found)
+            owners = self._every_param()
+            names = [name for name in owners if name in now or name in self._param_names()]
+            found = Settings((name, now[name] if name in now else getattr(self, name)) for name in names)
+            for owner in set(owners.values()):
+                check_params(owner, {name: value for name, value in found.items() if owners[name] is owner})
             self.__dict__["_settled"] = found
-            if any(self.__dict__[name] is not value for name, value in found.items()):  # changed meanwhile
+            if any(self.__dict__.get(name, value) is not value for name, value in found.items()):  # changed meanwhile
                 self.__dict__.pop("_settled", None)
                 found = None
         return found
@@ -73,27 +89,34 @@ class Params:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Changes parameters, all at once; `part__name` reaches into a part. They are checked when they are used."""
-        own: dict[str, Any] = {}
-        of_parts: list[tuple[str, str, Any]] = []
-        for key, value in params.items():
-            name, _, inner = key.partition("__")
-            if name not in self._param_names():
-                known = ", ".join(self._param_names())
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has: {known}")
-            if inner:
-                of_parts.append((name, inner, value))
-            else:
-                own[name] = value
-        for name, inner, _ in of_parts:
-            part = own.get(name, getattr(self, name))
-            if not isinstance(part, Params):
-                raise ParameterError(f"{name} is {part!r} and has no parameter {inner!r}; set {name} itself first")
+        """Changes parameters, all at once or none; `part__name` reaches into a part. Values are checked when used."""
+        own, of_parts = self._told_apart(params)
         self.__dict__.update(own)
         self.__dict__.pop("_settled", None)
-        for name, inner, value in of_parts:
-            getattr(self, name).set_params(**{inner: value})
+        for name, inner in of_parts.items():
+            getattr(self, name).set_params(**inner)
         return self
+
+    def _told_apart(self, params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Its own parameters and those of its parts; raises for a name that there is not, here or further in."""
+        own: dict[str, Any] = {}
+        of_parts: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, mark, inner = key.partition("__")
+            if name not in self._param_names() or (mark and not inner):
+                known = ", ".join(self._param_names())
+                raise ParameterError(f"{type(self).__name__} has no parameter {key!r}; it has: {known}")
+            if inner:
+                of_parts.setdefault(name, {})[inner] = value
+            else:
+                own[name] = value
+        for name, inner_params in of_parts.items():
+            part = own.get(name, getattr(self, name))
+            if not isinstance(part, Params):
+                first = next(iter(inner_params))
+                raise ParameterError(f"{name} is {part!r} and has no parameter {first!r}; set {name} itself first")
+            part._told_apart(inner_params)
+        return own, of_parts
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters

@@ -10,7 +10,7 @@ import pytest
 from tests.contract.conftest import generated
 
 import labelwood as lw
-from labelwood.errors import ParameterError
+from labelwood.errors import LabelwoodError, ParameterError
 
 
 def same(a, b):
@@ -140,3 +140,84 @@ def test_a_k_far_above_the_number_of_labels_is_refused(make, k):
     with pytest.raises(ParameterError, match="k must be a whole number from 1 to 10000"):
         model.predict_topk(X, k)
     assert model.predict_topk(X[:2], 10_000).ids.shape == (2, 10_000)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(make):
+    X, Y = generated()
+    model = make().fit(X, Y)
+    expected = model.predict_topk(X, 5)
+    for wrong in ((X[:, :0], Y), (X, Y[:-1])):
+        with pytest.raises(LabelwoodError):
+            model.fit(*wrong)
+    with pytest.raises(ParameterError, match="row_weights"):
+        model.fit(X[:, :30], Y[:, :20], row_weights=[1.0] * 3)
+    assert same(model.predict_topk(X, 5), expected)
+
+
+def test_an_interrupted_fit_leaves_the_model_as_it_was():
+    X, Y = generated()
+    model = lw.TreeClassifier(max_leaf=5).fit(X, Y)
+    expected = model.predict_topk(X, 5)
+
+    def tree(vectors, Y, seed):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(tree=tree).fit(X[:, :30], Y)
+    assert same(model.predict_topk(X, 5), expected)
+
+
+def test_the_next_fit_uses_what_was_set():
+    X, Y = generated()
+    long = X * 50
+    model = lw.TreeClassifier(max_leaf=5).fit(long, Y)
+    model.predict_topk(long[:1], 5)
+    model.set_params(normalize=False).fit(long, Y)
+    assert same(
+        model.predict_topk(long, 5), lw.TreeClassifier(max_leaf=5, normalize=False).fit(long, Y).predict_topk(long, 5)
+    )
+
+
+def test_a_child_may_fix_parameters_of_its_parent(tmp_path):
+    class Narrow(lw.TreeClassifier):
+        def __init__(self, *, beam: int = 3) -> None:
+            super().__init__(beam=beam, max_leaf=2, tree="balanced", arity=2)
+
+    X, Y = generated()
+    model = Narrow().fit(X, Y)
+    assert model.get_params() == {"beam": 3}
+    wide = model.set_params(beam=40).predict_topk(X, 5)
+    assert same(wide, lw.TreeClassifier(beam=40, max_leaf=2, tree="balanced", arity=2).fit(X, Y).predict_topk(X, 5))
+    with pytest.raises(ParameterError, match="beam is 'x'"):
+        model.set_params(beam="x").predict_topk(X, 5)
+    model = Narrow()
+    model.max_leaf = -1
+    with pytest.raises(ParameterError, match="max_leaf is -1"):
+        model.fit(X, Y)
+
+
+def test_a_wrong_name_of_a_part_changes_nothing():
+    tagger = lw.TextClassifier(model=lw.TreeClassifier(), vectorizer=lw.TextVectorizer())
+    for wrong in ({"model__nope": 1}, {"model__": 1}, {"vectorizer__nope": 1, "model__beam": 3}):
+        with pytest.raises(ParameterError, match="no parameter"):
+            tagger.set_params(n_threads=2, **wrong)
+    assert tagger.n_threads is None
+    assert tagger.model.beam == 10
+
+
+def test_a_calibration_is_for_as_many_labels_as_each_tree_is_asked_for():
+    X, Y = generated(n_rows=600, n_labels=60)
+    how = {"tree": "balanced", "arity": 2, "max_leaf": 2}
+    for n_trees, others in ((1, (4, 6)), (3, (11, 17))):
+        model = lw.TreeClassifier(**how, n_trees=n_trees).fit(X, Y)
+        plain = {k: model.predict_topk(X, k) for k in (5, *others)}
+        model.calibrate(X, k=5, loss=0.3)
+        assert not same(model.predict_topk(X, 5), plain[5])
+        for k in others:
+            assert same(model.predict_topk(X, k), plain[k])
+
+
+def test_negatives_from_the_beam_in_a_tree_of_a_single_leaf():
+    for how in ({"negatives": "beam"}, {"negatives": "both", "copies": 2}, {"negatives": "beam", "rounds": 1}):
+        model = lw.TreeClassifier(**how).fit(np.eye(6), np.eye(6))
+        assert model.predict_topk(np.eye(6), 1).ids.ravel().tolist() == [0, 1, 2, 3, 4, 5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -56,6 +57,7 @@ class FusedClassifier(Ranker):
 
     members_: list[Any]
     fusion_: Fusion
+    learned_with_: Mapping[str, Any]  # the parameters at the time of `fit`
     n_labels_: int
     labels_per_row_: int
 
@@ -87,7 +89,7 @@ class FusedClassifier(Ranker):
 
         `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
         """
-        check_params(type(self), self.get_params(deep=False))
+        self.learned_with_ = self.settled()
         wanted = _default_members() if self.members is None else self.members
         if not wanted or any(getattr(member, "kind", None) not in OF_TEXTS | JOINED for member in wanted):
             raise ParameterError("members must be classifiers of texts, such as TextClassifier and PrimeClassifier")
@@ -178,7 +180,7 @@ class FusedClassifier(Ranker):
         names = ("held_out", "refit", "tail", "likely_first", "candidates", "propensity_family", "seed")
         return State(
             kind=self.kind,
-            params={name: getattr(self, name) for name in names},
+            params={name: self.learned_with_[name] for name in names},
             fitted={"n_labels": self.n_labels_, "labels_per_row": self.labels_per_row_, "n_members": len(parts)},
             parts={**parts, "fusion": self.fusion_.state()},
         )
@@ -196,6 +198,7 @@ class FusedClassifier(Ranker):
         check_params(cls, {**state.params, "members": []})
         members = [from_state(state.parts[name]) for name in names]
         model = cls(members=members, **state.params)
+        model.learned_with_ = model.settled()
         model.members_, model.fusion_ = members, Fusion.from_state(state.parts["fusion"])
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         if model.labels_per_row_ > model.n_labels_:

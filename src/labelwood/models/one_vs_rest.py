@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -12,7 +12,6 @@ from labelwood.inputs import Sparse
 from labelwood.labels.order import Numbers
 from labelwood.labels.representations import Members
 from labelwood.models.tree import Positive, TreeClassifier
-from labelwood.params import Settings
 from labelwood.search.training import Loss
 from labelwood.search.tree import Link, Precision
 from labelwood.trees import LabelTree
@@ -29,7 +28,6 @@ class OneVsRest(TreeClassifier):
     """
 
     kind: ClassVar[str] = "one-vs-rest"
-    search_params: ClassVar[frozenset[str]] = frozenset({"link"})
 
     def __init__(
         self,
@@ -71,6 +69,3 @@ class OneVsRest(TreeClassifier):
         # Labels in canonical order: those with as many rows are solved together, as they need about as many passes.
         labels = np.arange(Y.n_cols, dtype=np.int32)
         return [LabelTree(np.array([1, 1], np.int32), np.array([0, Y.n_cols]), labels, Y.n_cols)]
-
-    def _search_options(self, now: Settings) -> dict[str, Any]:
-        return {"beam": None, "link": now["link"], "path_weight": 1.0, "unit_rows": self.learned_with_["normalize"]}

@@ -62,7 +62,8 @@ class TreeClassifier(Model):
             frequent labels nearer to the root ("interpolated"), at random, as a `LabelTree` that is given, or as a
             function makes it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse.
         lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
-        n_trees: Trees with different seeds, whose scores are averaged.
+        n_trees: Trees with different seeds, whose scores are averaged: of a label the mean over the trees that name it
+            among their first ten. Labels that none names so follow, with scores of at most that of the label before.
         arity: Children of a node; if not given, 100 for k-means, two for interpolated trees, and else as many as make
             the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
@@ -330,7 +331,8 @@ class TreeClassifier(Model):
         `X` are rows that were not trained on. The search then ends when the best score that is left exceeds that of the
         k-th answer by a factor so small that, on rows like these, at most the share `loss` get other answers than
         before, with a confidence of 95 %. Requests with limits, or for another number of labels, are searched as
-        before; so are all after the next `fit`.
+        before (several trees: for another number of labels of each tree, which is ten for any k up to ten); so are all
+        after the next `fit`. Answers for `k` may then differ from the first `k` of more.
 
         Example:
             >>> X = np.eye(8).repeat(50, axis=0)

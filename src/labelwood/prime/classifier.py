@@ -46,7 +46,8 @@ class PrimeClassifier(Ranker):
             time) or "onnx-int8" (about the same in much less). It is not saved.
         probes: For answers on a CPU from so many clusters of labels alone, those that lie nearest to a query: not
             always the very best ones, but in a fraction of the time where labels are many. None looks at all labels,
-            as is done where clusters have fewer than k of them. Clusters are found by `fit`, or else before the first
+            as is done where clusters have fewer than 100 of them; where they have more, but fewer than k, there are
+            fewer answers. Clusters are found by `fit`, or else before the first
             answer, and are saved; `probes` is not.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.

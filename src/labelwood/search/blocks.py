@@ -42,13 +42,15 @@ def placed(n_nodes: int, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> Blocks
     Nodes that no part has get a block without siblings, or none at the end: only a search that never opens them may be
     given such blocks.
     """
+    if not parts:  # a tree of a single leaf
+        return _without_siblings(n_nodes)
     order = np.concatenate([nodes for nodes, _ in parts])
     whole = joined([blocks for _, blocks in parts])
     if np.array_equal(order, np.arange(len(order))):
         return whole
     place = np.full(n_nodes, len(order))  # behind the last
     place[order] = np.arange(len(order))
-    return _taken(joined([whole, _without_siblings(whole)]), place)
+    return _taken(joined([whole, _without_siblings()]), place)
 
 
 def count(blocks: Blocks) -> int:
@@ -83,11 +85,12 @@ def _taken(blocks: Blocks, nodes: NDArray[Any]) -> Blocks:
     return tuple(found[name] for name in DTYPES)
 
 
-def _without_siblings(like: Blocks) -> Blocks:
-    """One block of a node that has none."""
+def _without_siblings(n_nodes: int = 1) -> Blocks:
+    """The blocks of nodes that have none."""
+    per_node = ("sibling_ptr", "segment_ptr")
     return tuple(
-        np.zeros(2 if name in ("sibling_ptr", "segment_ptr") else int(name.endswith("_ptr")), array.dtype)
-        for name, array in zip(DTYPES, like, strict=True)
+        np.zeros(n_nodes + 1 if name in per_node else int(name.endswith("_ptr")), dtype)
+        for name, dtype in DTYPES.items()
     )
 
 

@@ -29,7 +29,8 @@ def mean_of(answers: Sequence[TopK], k: int, n_threads: int, min_score: float = 
     """The k best labels by their mean score; a label that a tree does not name scores zero there.
 
     Labels that some tree names among its first `TIER` come first, by the mean over the trees that do so. Those among
-    the first 2 · `TIER` follow, and so on. So the beginning of the answers does not depend on k.
+    the first 2 · `TIER` follow, and so on. So the beginning of the answers does not depend on k. Scores never rise: a
+    label of a later tier whose mean is higher than the score before it gets that score.
 
     Example:
         >>> first = TopK(np.array([[0, 1]], np.int32), np.array([[0.5, 0.25]], np.float32))
