@@ -27,7 +27,9 @@ def loads(data: bytes) -> Any:
         value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    _check_levels(value)
+    _check_depth(value)
+    if b"\\u" in data:  # only an escape can be half of a pair
+        _check_texts(value)
     return value
 
 
@@ -73,19 +75,16 @@ def _finite(text: str) -> float:
     return number
 
 
-def _check_levels(value: Any) -> None:
+def _check_depth(value: Any) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
         if depth > MAX_DEPTH:
             raise ValueError("it is nested too deeply")
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item)
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-            elif isinstance(item, str):
-                item.encode()  # half of a surrogate pair cannot be printed or stored; this raises for it
-        level = below
+        below = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        level = [item for items in below for item in items]
+
+
+def _check_texts(value: Any) -> None:
+    """Half of a surrogate pair cannot be printed or stored; this raises for it."""
+    json.dumps(value, ensure_ascii=False).encode()
