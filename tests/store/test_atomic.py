@@ -211,3 +211,8 @@ def test_a_forked_process_does_not_keep_the_lock(tmp_path):
     for open_fd in [fd, *kept]:
         os.close(open_fd)
     assert kept
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence():
+    with pytest.raises(ModelError, match=r"cannot be saved to .*: give another name"):
+        store.write("a\0b", store.State("demo", {}, {}))

@@ -29,6 +29,10 @@ def write(path: str | os.PathLike[str], state: State) -> None:
     place = Path(os.fsdecode(path))
     try:
         replace_model(place, lambda staging: contents.write(model, staging))
+    except ModelError:
+        raise
+    except ValueError as e:  # the name holds a zero byte
+        raise ModelError(f"{str(place)!r} cannot be saved to ({e}): give another name") from None
     except OSError as e:
         raise ModelError(f"{place} cannot be saved to ({e.strerror or e}): {fix_of(e)}") from e
 
