@@ -152,3 +152,15 @@ def test_a_model_whose_learning_is_interrupted_is_not_fitted():
         model.fit([[1.0]], [[1]])
     with pytest.raises(NotFittedError):
         model.predict_topk([[1.0]], 1)
+
+
+def test_parameters_of_parts_change_no_answers_before_the_next_fit_loaded_or_not(tmp_path):
+    texts, labels = ["a dog barks", "a rose blooms", "old coins"], [["animal"], ["plant"], ["money"]]
+    tagger = lw.TextClassifier(model=lw.TreeClassifier(), vectorizer=lw.TextVectorizer()).fit(texts, labels)
+    tagger.save(tmp_path / "model")
+    for one in (tagger, lw.load(tmp_path / "model")):
+        expected = one.suggest(["the dog"], k=2)
+        one.set_params(model__link="sigmoid", vectorizer__lowercase=False)
+        assert one.suggest(["the dog"], k=2) == expected
+        assert one.suggest(["the DOG"], k=2) == expected
+        assert one.model.link == "sigmoid"

@@ -321,9 +321,9 @@ class TextClassifier(Params, Saved):
         model = model_class(inner.kind).from_state(inner)
         words = state.parts.get("vectorizer")
         vectorizer = None if words is None else _vectorizer_from(words, model)
-        classifier = cls(model=model, vectorizer=vectorizer)
-        classifier.model_ = model
-        classifier.vectorizer_ = vectorizer
+        # Parameters are those of copies that are not fitted, as after `fit`: changing them changes no answers.
+        classifier = cls(model=_not_fitted(model), vectorizer=None if vectorizer is None else _not_fitted(vectorizer))
+        classifier.model_, classifier.vectorizer_ = model, vectorizer
         classifier.labels_ = LabelIndex(state.names["labels"])
         classifier.label_texts_ = state.names.get("label_texts")
         classifier.frequencies_ = state.array("frequencies", np.int64, 1)
@@ -372,8 +372,12 @@ class TextClassifier(Params, Saved):
 
     def _fresh(self, part: Any) -> Any:
         """A copy of an unfitted part that uses this classifier's threads."""
-        copy = type(part)(**part.get_params(deep=False))
+        copy = _not_fitted(part)
         return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
+
+
+def _not_fitted(part: Any) -> Any:
+    return type(part)(**part.get_params(deep=False))
 
 
 def _vectorizer_from(state: State, model: Any) -> Vectorizer:
