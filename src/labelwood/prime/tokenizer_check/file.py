@@ -11,6 +11,8 @@ from labelwood.prime.tokenizer_check.models import checked_model, is_id
 from labelwood.prime.tokenizer_check.patterns import is_safe
 from labelwood.store import strict_json
 
+# XLM-RoBERTa's file has 750 thousand values, and Gemma's 1.8 million in 33 MB.
+_MOST_BYTES, _MOST_VALUES = 64 << 20, 4_000_000
 _MOST_PARTS = 16  # of a kind: normalizers, or pre-tokenizers, or post-processors
 _LONGEST_TEXT = 64  # characters that are put in, or looked for
 _MOST_MARKS = 64  # that a template adds, and tokens of each mark
@@ -35,7 +37,7 @@ def checked(text: str) -> str:
         ...
         ValueError: its model is 'Evil', which is not known
     """
-    file = strict_json.loads(text.encode())
+    file = strict_json.loads(text.encode(), max_bytes=_MOST_BYTES, max_values=_MOST_VALUES)
     if not isinstance(file, dict):
         raise ValueError("it is not a table")
     strange = sorted(file.keys() - _TOP - _PARTS.keys())
