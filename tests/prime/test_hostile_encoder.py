@@ -296,6 +296,7 @@ _UNREADABLE = {
     "an even kernel": ("deberta-v2", {"conv_kernel_size": 2}),
     "a wide kernel": ("deberta-v2", {"conv_kernel_size": 1001}),
     **{f"{kind} without padding": (kind, {"pad_token_id": None}) for kind in ("roberta", "xlm-roberta", "camembert")},
+    "few of the buckets that are fixed": ("mpnet", {"relative_attention_num_buckets": 31}),
     "positions for padding alone": ("roberta", {"max_position_embeddings": 1}),
     "BERT without types": ("bert", {"type_vocab_size": 0}),
 }

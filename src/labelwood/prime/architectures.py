@@ -228,6 +228,11 @@ def _buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
     return type(value) is int and (value == -1 or 2 <= value <= _LARGEST)
 
 
+def _mpnet_buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """Distances are put into 32 buckets, whatever the configuration says."""
+    return _size("encoder.relative_attention_bias.weight", 0)(value, config, shapes) and value >= 32
+
+
 def _few_positions(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
     """Positions can be computed where that does not take long."""
     n_positions, dim = (*shapes.get(_POSITIONS, ()), _LARGEST, _LARGEST)[:2]
@@ -319,7 +324,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         "MPNetConfig",
         "MPNetModel",
         {name: rule for name, rule in _ROBERTA.items() if name != "type_vocab_size"}
-        | {"relative_attention_num_buckets": _size("encoder.relative_attention_bias.weight", 0)},
+        | {"relative_attention_num_buckets": _mpnet_buckets},
     ),
     "electra": Architecture(
         "ElectraConfig",

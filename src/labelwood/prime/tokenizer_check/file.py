@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from labelwood.prime.tokenizer_check.charsmap import longest_replacement
@@ -15,10 +16,12 @@ from labelwood.store import strict_json
 _MOST_BYTES, _MOST_VALUES = 64 << 20, 4_000_000
 _MOST_PARTS = 16  # of a kind: normalizers, or pre-tokenizers, or post-processors
 _LONGEST_TEXT = 64  # characters that are put in, or looked for
-_MOST_MARKS = 64  # that a template adds, and tokens of each mark
-_MOST_GROWTH, _MOST_REPLACED = 10_000, 64  # times as many characters as before: by all normalizers, by replacing alone
+_LONGEST_PREPENDED = 8  # characters; real tokenizers put one before a text, and it comes before each of its parts
+_MOST_MARKS = 16  # that are added to each text, and cut off only when they are there; real tokenizers add two or three
+_MOST_GROWTH, _MOST_REPLACED = 2_000, 16  # times as many characters as before: by all normalizers, by replacing alone
 _MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 1_000_000
 _GROWTH = {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}
+_GROWTH |= {"Metaspace": 2}  # where the pieces of the one before have one character
 _TOP = {"version", "truncation", "padding", "added_tokens", "decoder", "model"}
 
 Fields = Mapping[str, Callable[[Any], bool]]
@@ -58,7 +61,7 @@ def _check_part(name: str, part: Any) -> None:
     if part is None:
         return
     inner, kinds = _PARTS[name]
-    waiting, n_parts, growth, replaced, n_templates = [part], 0, 1.0, 1.0, 0
+    waiting, found, n_parts = [part], list[Mapping[str, Any]](), 0
     while waiting:
         some, n_parts = waiting.pop(), n_parts + 1
         if n_parts > _MOST_PARTS:
@@ -70,11 +73,18 @@ def _check_part(name: str, part: Any) -> None:
         if not isinstance(kind, str) or kind not in kinds:
             raise ValueError(f"its {name} is {kind!r}, which is not known")
         _check_fields(f"its {name} {kind}", some, kinds[kind])
-        growth *= _growth(some)
-        replaced *= _growth(some) if kind == "Replace" else 1
-        n_templates += kind == "TemplateProcessing"
-    if growth > _MOST_GROWTH or replaced > _MOST_REPLACED or n_templates > 1:
+        found.append(some)
+    if _is_growing(found):
         raise ValueError(f"its {name} makes texts many times as long as they are")
+
+
+def _is_growing(parts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the parts together make much more of a text than it is."""
+    kinds = [part["type"] for part in parts]
+    replaced = prod(_growth(part) for part in parts if part["type"] == "Replace")
+    if replaced > _MOST_REPLACED or prod(map(_growth, parts)) > _MOST_GROWTH or sum(map(_marks, parts)) > _MOST_MARKS:
+        return True
+    return kinds.count("Prepend") > 1 or kinds.count("TemplateProcessing") > 1
 
 
 def _check_fields(what: str, part: Mapping[str, Any], fields: Fields) -> None:
@@ -93,9 +103,18 @@ def _growth(part: Mapping[str, Any]) -> float:
     if kind == "Replace":
         pattern = part.get("pattern", {})
         return max(1.0, len(part.get("content", "")) / len(pattern.get("String", "1")))
-    return {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}.get(
-        kind, 1
-    )
+    if kind == "Prepend":  # before each part of a text between added tokens, which can be one character
+        return 1 + len(part.get("prepend", ""))
+    return _GROWTH.get(kind, 1)
+
+
+def _marks(part: Mapping[str, Any]) -> int:
+    """How many tokens a post-processor adds to a text, or to two."""
+    if part["type"] in ("BertProcessing", "RobertaProcessing"):
+        return 2
+    marks = part.get("special_tokens", {})
+    added = [piece["SpecialToken"]["id"] for piece in part.get("single", []) if "SpecialToken" in piece]
+    return sum(len(marks[mark]["ids"]) for mark in added)
 
 
 def _is_flag(value: Any) -> bool:
@@ -108,6 +127,10 @@ def _is_flag_or_none(value: Any) -> bool:
 
 def _is_short(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_TEXT
+
+
+def _is_prepended(value: Any) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= _LONGEST_PREPENDED
 
 
 def _is_character(value: Any) -> bool:
@@ -204,7 +227,7 @@ _NORMALIZERS: Mapping[str, Fields] = {
     },
     "Strip": {"strip_left": _is_flag, "strip_right": _is_flag},
     "Replace": {"pattern": _is_pattern, "content": _is_short},
-    "Prepend": {"prepend": _is_short},
+    "Prepend": {"prepend": _is_prepended},
     "Precompiled": {"precompiled_charsmap": lambda value: isinstance(value, str)},
     "ByteLevel": _NONE,
     **dict.fromkeys(("StripAccents", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Nmt"), _NONE),
