@@ -196,6 +196,7 @@ def _models() -> Iterator[tuple[str, Any]]:
     words = {"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     yield "long words", {**words, "vocab": {"?": 0}, "max_input_chars_per_word": 10**9}
     yield "words of 201 characters", {**words, "vocab": {"?": 0}, "max_input_chars_per_word": 201}
+    yield "a long prefix", {**words, "vocab": {"?": 0}, "continuing_subword_prefix": "#" * 17}
     yield "unknown token that is none", {**words, "vocab": {"a": 0}}
     for number in (2**32 - 1, 2**40, -1, 1.5, True, "1", None):
         yield f"id {number!r}", {"type": "WordLevel", "vocab": {"?": 0, "dog": number}, "unk_token": "?"}
@@ -231,12 +232,10 @@ def _parts() -> Iterator[tuple[str, dict[str, Any]]]:
     for kind in ("NFD", "NFKC", "Lowercase", "ByteLevel"):
         yield f"nothing before {kind}", {"normalizer": _chain([{"type": "Prepend", "prepend": ""}, {"type": kind}])}
     yield "replaced by 17 characters", {"normalizer": replace({"String": "a"}, "b" * 17)}
-    pieces = [
-        {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always"},
-        {"type": "FixedLength", "length": 1},
-    ]
-    grown = [{"type": "ByteLevel", "add_prefix_space": True}, {"type": "ByteLevel", "use_regex": False}]
-    yield "pieces of pieces", {"pre_tokenizer": {"type": "Sequence", "pretokenizers": pieces * 4 + grown * 2}}
+    underscores = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}
+    spaces = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+    pieces = [underscores, {"type": "FixedLength", "length": 1}] * 4 + [spaces] * 4
+    yield "pieces of pieces", {"pre_tokenizer": {"type": "Sequence", "pretokenizers": pieces}}
     yield "bytes of bytes", {"normalizer": _chain([{"type": "ByteLevel"}] * 15)}
     yield "nested deeply", {"normalizer": _nested(25)}
     yield "nested too deeply for JSON", {"normalizer": _nested(5000)}
@@ -255,6 +254,8 @@ def _parts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "a mark far away", {"post_processor": template([_MARK, _A], [2**32 - 1])}
     yield "templates of templates", {"post_processor": {"type": "Sequence", "processors": [template([_A])] * 5}}
     yield "added tokens of 20 MB", {"added_tokens": [_added(f"{i}" * 250, 3 + i) for i in range(16_000)]}
+    grown = {"normalizer": _chain([replace({"String": "a"}, "\ufdfa" * 16), {"type": "NFKC"}])}
+    yield "added tokens that grow", {**grown, "added_tokens": [_added(f"{i}{'a' * 990}", 3 + i) for i in range(100)]}
     yield "an added token far away", {"added_tokens": [_added("x", 2**32 - 1)]}
     yield "an added token without fields", {"added_tokens": [{"id": 3, "content": "x"}]}
     for part in ("normalizer", "pre_tokenizer", "post_processor"):

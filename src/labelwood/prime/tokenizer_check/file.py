@@ -19,7 +19,7 @@ _LONGEST_TEXT = 64  # characters that are put in, or looked for
 _LONGEST_PREPENDED = 8  # characters; real tokenizers put one before a text, and it comes before each of its parts
 _MOST_MARKS = 16  # that are added to each text, and cut off only when they are there; real tokenizers add two or three
 _MOST_GROWTH, _MOST_REPLACED = 2_000, 16  # times as many characters as before: by all normalizers, by replacing alone
-_MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 1_000_000
+_MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 2_000_000
 _GROWTH = {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}
 _GROWTH |= {"Metaspace": 2}  # where the pieces of the one before have one character
 _TOP = {"version", "truncation", "padding", "added_tokens", "decoder", "model"}
@@ -47,19 +47,18 @@ def checked(text: str) -> str:
     if strange:
         raise ValueError(f"it has {strange[0]!r}, which no tokenizer has")
     model = checked_model(file.get("model"))
-    _check_added(file.get("added_tokens"))
-    for name in _PARTS:
-        _check_part(name, file.get(name))
+    growth = {name: _checked_growth(name, file.get(name)) for name in _PARTS}
+    _check_added(file.get("added_tokens"), growth["normalizer"])
     kept = {name: file.get(name) for name in ("added_tokens", *_PARTS)}
     kept["added_tokens"] = kept["added_tokens"] or []
     unused = {"version": "1.0", "truncation": None, "padding": None, "decoder": None}
     return json.dumps(unused | kept | {"model": model}, ensure_ascii=False)
 
 
-def _check_part(name: str, part: Any) -> None:
-    """The whole chain of a kind, whose parts can be lists of parts themselves."""
+def _checked_growth(name: str, part: Any) -> float:
+    """How many characters the whole chain of a kind, whose parts can be chains themselves, can make of one."""
     if part is None:
-        return
+        return 1
     inner, kinds = _PARTS[name]
     waiting, found, n_parts = [part], list[Mapping[str, Any]](), 0
     while waiting:
@@ -76,6 +75,7 @@ def _check_part(name: str, part: Any) -> None:
         found.append(some)
     if _is_growing(found):
         raise ValueError(f"its {name} makes texts many times as long as they are")
+    return prod(map(_growth, found))
 
 
 def _is_growing(parts: Sequence[Mapping[str, Any]]) -> bool:
@@ -199,12 +199,13 @@ def _check_template(what: str, part: Mapping[str, Any]) -> None:
             raise ValueError(f"{what} does not have each text once in {name!r}, or has a mark that it does not explain")
 
 
-def _check_added(tokens: Any) -> None:
+def _check_added(tokens: Any, growth: float) -> None:
+    """A machine is built of all their characters, of those that are normalized as they come out of that."""
     if tokens is None:
         return
     if not isinstance(tokens, list) or len(tokens) > _MOST_ADDED or not all(map(_is_added, tokens)):
         raise ValueError("its added tokens are not a list of tokens that are not too long")
-    if sum(len(token["content"]) for token in tokens) > _MOST_ADDED_CHARACTERS:
+    if sum(len(t["content"]) * (growth if t["normalized"] else 1) for t in tokens) > _MOST_ADDED_CHARACTERS:
         raise ValueError(f"its added tokens have more than {_MOST_ADDED_CHARACTERS} characters together")
 
 

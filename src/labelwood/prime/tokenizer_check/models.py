@@ -10,6 +10,7 @@ HIGHEST_ID = 10_000_000  # there are no vocabularies as large
 LONGEST_TOKEN = 1024  # characters
 _LONGEST_PIECE = 128  # of Unigram: each place of a text is compared with so many; those of XLM-RoBERTa and T5 have 16
 _LONGEST_WORD = 200  # characters that WordPiece looks at: the time of a word grows with more than their square
+_LONGEST_AFFIX = 16  # characters that are put to each part of a word: ## or </w>
 _MOST_CHARACTERS = 4_000_000  # of Unigram's tokens together, since each can take a hundred times its size
 _COMMON = {"type", "vocab", "unk_token"}
 _FIELDS = {
@@ -82,7 +83,7 @@ def _check_options(kind: str, model: Mapping[str, Any]) -> None:
     if (unknown is not None or kind != "BPE") and (not isinstance(unknown, str) or unknown not in model["vocab"]):
         raise ValueError(f"its token for unknown words, {unknown!r}, is not in its vocabulary")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if not isinstance(model.get(name) or "", str) or len(model.get(name) or "") > LONGEST_TOKEN:
+        if not isinstance(model.get(name) or "", str) or len(model.get(name) or "") > _LONGEST_AFFIX:
             raise ValueError(f"its {name} is not a short text")
     for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
         if not isinstance(model.get(name, False), bool | None):
