@@ -94,6 +94,18 @@ def test_a_hostile_state_is_refused(tmp_path):
         lw.CentroidClassifier.from_state(replace(state, fitted={**state.fitted, "n_labels": 2}))
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_dense_centroids_that_are_not_finite_are_refused(number):
+    from dataclasses import replace
+
+    from labelwood.errors import ModelError
+
+    state = lw.CentroidClassifier().fit(np.eye(3, dtype=np.float32), np.eye(3)).state()
+    wrong = replace(state, arrays={"centroids": np.where(np.eye(3) > 0, np.float32(number), np.float32(0))})
+    with pytest.raises(ModelError, match="the centroids are not all finite numbers: save the model again"):
+        lw.CentroidClassifier.from_state(replace(wrong, verify=True))
+
+
 def test_very_large_values_do_not_overflow_the_sums():
     X = np.full((4, 2), 3e38, np.float32)
     assert pifa(X, np.ones((4, 1))).tolist() == pytest.approx(np.full((1, 2), 0.5**0.5))

@@ -187,6 +187,7 @@ def _models() -> Iterator[tuple[str, Any]]:
     yield "dropout", {**bpe, "vocab": {"?": 0}, "merges": [], "dropout": 0.5}
     unigram = {"type": "Unigram", "unk_id": 0}
     yield "long token", {**unigram, "vocab": [["?", 0.0], ["a" * 3_000_000, -1.0]]}
+    yield "token of 129 characters", {**unigram, "vocab": [["?", 0.0], ["a" * 129, -1.0]]}
     yield "token that is empty", {**unigram, "vocab": [["?", 0.0], ["", -1.0]]}
     yield "no unknown token", {**unigram, "vocab": [["?", 0.0]], "unk_id": None}
     yield "unknown token out of range", {**unigram, "vocab": [["?", 0.0]], "unk_id": 7}
@@ -194,6 +195,8 @@ def _models() -> Iterator[tuple[str, Any]]:
     yield "score that is text", {**unigram, "vocab": [["?", "0"]]}
     words = {"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     yield "long words", {**words, "vocab": {"?": 0}, "max_input_chars_per_word": 10**9}
+    yield "words of 201 characters", {**words, "vocab": {"?": 0}, "max_input_chars_per_word": 201}
+    yield "a long prefix", {**words, "vocab": {"?": 0}, "continuing_subword_prefix": "#" * 17}
     yield "unknown token that is none", {**words, "vocab": {"a": 0}}
     for number in (2**32 - 1, 2**40, -1, 1.5, True, "1", None):
         yield f"id {number!r}", {"type": "WordLevel", "vocab": {"?": 0, "dog": number}, "unk_token": "?"}
@@ -222,6 +225,17 @@ def _parts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "double 16 times", {"normalizer": _chain([replace({"String": "a"}, "aa")] * 15)}
     yield "grow by a long text", {"normalizer": replace({"String": "a"}, "a" * 100_000)}
     yield "grow by turns", {"normalizer": _chain([replace({"String": " "}, "\ufdfa"), {"type": "NFKC"}] * 7)}
+    before, apart = {"type": "Prepend", "prepend": "a" * 8}, _added(" ") | {"normalized": False}
+    yield "texts that are put before each part", {"normalizer": _chain([before] * 2), "added_tokens": [apart]}
+    yield "a long text before each part", {"normalizer": {"type": "Prepend", "prepend": "a" * 9}}
+    yield "growth before each part", {"normalizer": _chain([before] + [{"type": "NFKC"}] * 2), "added_tokens": [apart]}
+    for kind in ("NFD", "NFKC", "Lowercase", "ByteLevel"):
+        yield f"nothing before {kind}", {"normalizer": _chain([{"type": "Prepend", "prepend": ""}, {"type": kind}])}
+    yield "replaced by 17 characters", {"normalizer": replace({"String": "a"}, "b" * 17)}
+    underscores = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}
+    spaces = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+    pieces = [underscores, {"type": "FixedLength", "length": 1}] * 4 + [spaces] * 4
+    yield "pieces of pieces", {"pre_tokenizer": {"type": "Sequence", "pretokenizers": pieces}}
     yield "bytes of bytes", {"normalizer": _chain([{"type": "ByteLevel"}] * 15)}
     yield "nested deeply", {"normalizer": _nested(25)}
     yield "nested too deeply for JSON", {"normalizer": _nested(5000)}
@@ -233,9 +247,15 @@ def _parts() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "mark that is not explained", {"post_processor": template([_MARK, _A])}
     yield "marks of two lengths", {"post_processor": template([_MARK, _A], [1, 1, 1], ["a"])}
     yield "millions of marks", {"post_processor": template([_MARK] * 2000 + [_A], [1] * 2000)}
+    yield "seventeen marks", {"post_processor": template([_MARK, _A], [1] * 17)}
+    yield "nine marks twice", {"post_processor": template([_MARK, _MARK, _A], [1] * 9)}
+    ends = {"type": "BertProcessing", "sep": ["a", 2], "cls": ["a", 2]}
+    yield "ends of ends", {"post_processor": {"type": "Sequence", "processors": [ends] * 9}}
     yield "a mark far away", {"post_processor": template([_MARK, _A], [2**32 - 1])}
     yield "templates of templates", {"post_processor": {"type": "Sequence", "processors": [template([_A])] * 5}}
     yield "added tokens of 20 MB", {"added_tokens": [_added(f"{i}" * 250, 3 + i) for i in range(16_000)]}
+    grown = {"normalizer": _chain([replace({"String": "a"}, "\ufdfa" * 16), {"type": "NFKC"}])}
+    yield "added tokens that grow", {**grown, "added_tokens": [_added(f"{i}{'a' * 990}", 3 + i) for i in range(100)]}
     yield "an added token far away", {"added_tokens": [_added("x", 2**32 - 1)]}
     yield "an added token without fields", {"added_tokens": [{"id": 3, "content": "x"}]}
     for part in ("normalizer", "pre_tokenizer", "post_processor"):

@@ -13,15 +13,17 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from tests.prime.hostile import CONFIG, REPOSITORY, hostile_configs, ignored_configs
+from tests.prime.hostile import CONFIG, REPOSITORY, hostile_configs, ignored_configs, tokenizer
 from tests.prime.samples import write_checkpoint
 
 import labelwood as lw
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.prime import architectures
-from labelwood.prime.encoder import encoder_from_state
+from labelwood.prime.encoder import CheckpointEncoder, encoder_from_state
 from labelwood.prime.pretrained import load_encoder
+from labelwood.prime.saving import tables_from
 from labelwood.prime.settings import EncoderSettings
+from labelwood.store import State
 
 # The lowest version of transformers has DeBERTa with functions that the newest torch warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
@@ -234,3 +236,91 @@ def test_the_version_of_transformers_is_one_that_is_allowed():
     from packaging.specifiers import SpecifierSet
 
     assert transformers.__version__ in SpecifierSet(">=5.10.1,<6")
+
+
+def _state_of(kind, **changes):
+    """What a model of a kind would have saved, whatever its settings lead to."""
+    settings = {"model_type": kind, **KINDS[kind], **changes}
+    with torch.device("meta"):
+        model = architectures.new_model(settings)
+        model.pooler = None
+    arrays = {name: np.zeros(tuple(tensor.shape), np.float32) for name, tensor in model.state_dict().items()}
+    arrays["tokenizer.json"] = np.frombuffer(json.dumps(tokenizer()).encode(), np.uint8)
+    return State("checkpoint", {}, {"config": settings, "pooling": "mean", "pad_id": 0}, arrays=arrays)
+
+
+_NO_SIZE = {"hidden_size": 0, "num_attention_heads": 12}
+_FREE = {
+    "ELECTRA's positions": ("electra", {"embedding_size": 0, "max_position_embeddings": 2 * 10**8}),
+    "ALBERT's positions": ("albert", {"embedding_size": 0, "max_position_embeddings": 2 * 10**8}),
+    "ALBERT's layers": ("albert", {"num_hidden_layers": 1000}),
+    "DeBERTa of no size": ("deberta", {**_NO_SIZE, "relative_attention": False, "position_biased_input": True}),
+    "positions that are computed": (
+        "distilbert",
+        {"sinusoidal_pos_embds": True, "dim": 64, "max_position_embeddings": 40_000},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors:UserWarning")
+@pytest.mark.parametrize("name", _FREE)
+def test_nothing_is_free_where_weights_take_no_bytes(name):
+    kind, changes = _FREE[name]
+    settings = {"model_type": kind, **KINDS[kind], **changes}
+    shapes = _shapes_of(settings)
+    if settings.get("hidden_size") == 0:
+        del settings["num_attention_heads"]  # as many as transformers has where nothing is said
+    with pytest.raises(ValueError, match=r"are empty|do not bear out"):
+        architectures.checked_config(settings, shapes)
+
+
+def _shapes_of(settings):
+    computed = settings.pop("sinusoidal_pos_embds", False)  # not even here: it takes long
+    with torch.device("meta"):
+        model = architectures.new_model(settings)
+    if computed:
+        settings["sinusoidal_pos_embds"] = computed
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+def test_prototypes_of_no_size_are_refused():
+    none = np.empty((10**8, 0), np.float32)
+    arrays = {"prototypes": none, "free_vectors": none[:0], "centres": none[:0]}
+    with pytest.raises(ModelError, match="prototypes are not vectors of 0"):
+        tables_from(State("prime", {}, {"n_labels": 10**8, "labels_per_row": 1}, arrays=arrays), dim=0)
+
+
+_UNREADABLE = {
+    "one bucket": ("deberta-v2", {"position_buckets": 1}),
+    "no buckets": ("deberta-v2", {"position_buckets": 0}),
+    "an even kernel": ("deberta-v2", {"conv_kernel_size": 2}),
+    "a wide kernel": ("deberta-v2", {"conv_kernel_size": 1001}),
+    **{f"{kind} without padding": (kind, {"pad_token_id": None}) for kind in ("roberta", "xlm-roberta", "camembert")},
+    "few of the buckets that are fixed": ("mpnet", {"relative_attention_num_buckets": 31}),
+    "positions for padding alone": ("roberta", {"max_position_embeddings": 1}),
+    "BERT without types": ("bert", {"type_vocab_size": 0}),
+}
+
+
+@pytest.mark.parametrize("name", _UNREADABLE)
+def test_an_encoder_that_cannot_read_a_text_is_refused_when_it_is_loaded(name):
+    kind, changes = _UNREADABLE[name]
+    with pytest.raises(ModelError) as e:
+        encoder_from_state(_state_of(kind, **changes))
+    assert "\n" not in str(e.value)
+
+
+def test_what_reading_a_text_leads_to_is_one_sentence(state, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("sizes differ\nat many lines")
+
+    monkeypatch.setattr(CheckpointEncoder, "forward", fail)
+    with pytest.raises(ModelError, match=r"cannot be made from its files \(sizes differ\): save the model again$"):
+        encoder_from_state(state)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_encoder_has_marks_outside_of_its_vocabulary_which_transformers_warns_of(kind):
+    config = architectures.new_config({"model_type": kind, **KINDS[kind]})
+    marks = [value for name, value in config.to_dict().items() if name.endswith("_token_id") and value is not None]
+    assert all(0 <= mark < config.vocab_size for mark in marks)

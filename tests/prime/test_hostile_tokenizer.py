@@ -211,6 +211,31 @@ def test_a_panic_becomes_an_error_of_ours_and_an_interrupt_does_not(monkeypatch)
     assert tokenizers_of_ours.SubwordTokenizer is SubwordTokenizer
 
 
+def test_half_of_a_character_is_the_fault_of_the_text():
+    words = SubwordTokenizer(json.dumps(tokenizer()), pad_id=0)
+    with pytest.raises(
+        LabelwoodError, match=r"^the text 'a \\ud800' has half of a character \('\\ud800'\): replace it$"
+    ):
+        words.encode(["dog", "a \ud800"], 4)
+
+
+def test_long_texts_are_read_some_at_a_time_so_that_an_interrupt_is_heard_between():
+    words = SubwordTokenizer(json.dumps(tokenizer(pre_tokenizer={"type": "Whitespace"})), pad_id=0)
+    texts = ["dog a " * 10_000, "a", "dog", "a dog " * 100_000, "", "x"] * 3
+    expected = [words.encode([text], 4)[0] for text in texts]
+    read = []
+
+    class Counting:
+        def encode_batch(self, texts):
+            read.append(sum(map(len, texts[:-1])))
+            return rules.encode_batch(texts)
+
+    rules, words._cutting[4] = words._cutting[4], Counting()
+    assert words.encode(texts, 4) == expected
+    assert len(read) >= 3
+    assert max(read) < 1 << 18, "all but the last text, which can have any length"
+
+
 def test_several_threads_read_texts_of_several_lengths():
     words = SubwordTokenizer(_bert().to_str(), pad_id=0)
     texts = ["dog a " * 50] * 20

@@ -73,6 +73,9 @@ class CentroidClassifier(Model):
             self.weights_ = state.array("centroids", np.float32, 2)
             if self.weights_.shape != (self.n_labels_, self.n_features_in_):
                 raise ModelError("the centroids do not have the model's number of labels and features: save it again")
+            # The least and the largest, which are NaN if any is: no table of answers for each number is made.
+            if state.verify and not np.isfinite([self.weights_.min(), self.weights_.max()]).all():
+                raise ModelError("the centroids are not all finite numbers: save the model again")
             return
         indptr, indices = state.array("indptr", np.int64, 1), state.array("indices", np.int32, 1)
         self.weights_ = Sparse(indptr, indices, state.array("values", np.float32, 1), self.n_labels_)

@@ -20,7 +20,9 @@ Rule: TypeAlias = Callable[[Any, Mapping[str, Any], Shapes], bool]
 _WORDS = "embeddings.word_embeddings.weight"
 _POSITIONS = "embeddings.position_embeddings.weight"
 _LARGEST = 1_000_000  # of numbers that make no room but that of a row of positions
-_MOST_LAYERS = 1000  # where layers share their weights, so that these do not say how many there are
+_MOST_LAYERS = 100  # where layers share their weights, so that these do not say how many there are
+_MOST_COMPUTED = 1 << 20  # numbers of positions that are computed one by one: DistilBERT has 512 times 768
+_WIDEST_KERNEL = 31  # of a convolution over tokens; DeBERTa has 3
 _ACTIVATIONS = (
     "gelu|gelu_10|gelu_accurate|gelu_fast|gelu_new|gelu_python|gelu_pytorch_tanh|leaky_relu|linear|mish|quick_gelu|relu|"
     "relu2|relu6|sigmoid|silu|swish|tanh"
@@ -52,6 +54,9 @@ def checked_config(config: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
 modernbert, mpnet, roberta, xlm-roberta
     """
     architecture = architecture_of(config)
+    for name, shape in shapes.items():
+        if 0 in shape:  # it would take no bytes, whatever its other axes say
+            raise ValueError(f"its weights {_short(name)} are empty")
     kept = {"model_type": config["model_type"]}
     for name, value in config.items():
         if name in architecture.rules:
@@ -119,7 +124,7 @@ def new_config(settings: Mapping[str, Any]) -> Any:
     import transformers
 
     own = {name: value for name, value in settings.items() if name != "model_type"}
-    return getattr(transformers, architecture_of(settings).config)(**own)
+    return getattr(transformers, architecture_of(settings).config)(**_NO_MARKS, **own)
 
 
 def model_class(settings: Mapping[str, Any]) -> Any:
@@ -157,12 +162,12 @@ def _size(array: str, axis: int) -> Rule:
 
 
 def _size_if_there(array: str, least: int) -> Rule:
-    """As many as there are vectors; anything not too large where there are no vectors."""
+    """As many as there are vectors; anything where there are no vectors. Neither may be too large."""
 
     def rule(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-        if array in shapes:
-            return type(value) is int and shapes[array][:1] == (value,)
-        return type(value) is int and least <= value <= (_LARGEST if least else 0)
+        if type(value) is not int or value > _LARGEST:
+            return False
+        return shapes[array][:1] == (value,) if array in shapes else least <= value <= (_LARGEST if least else 0)
 
     return rule
 
@@ -208,6 +213,32 @@ def _padding(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
     return value is None or (type(value) is int and type(size) is int and 0 <= value < size)
 
 
+def _counted_padding(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """Positions are counted from that of padding, so that there must be one."""
+    return value is not None and _padding(value, config, shapes)
+
+
+def _kernel(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """An even one would make another number of tokens."""
+    return type(value) is int and (value == 0 or (value % 2 == 1 and 1 <= value <= _WIDEST_KERNEL))
+
+
+def _buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """One bucket would be divided by its half, which is nothing."""
+    return type(value) is int and (value == -1 or 2 <= value <= _LARGEST)
+
+
+def _mpnet_buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """Distances are put into 32 buckets, whatever the configuration says."""
+    return _size("encoder.relative_attention_bias.weight", 0)(value, config, shapes) and value >= 32
+
+
+def _few_positions(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """Positions can be computed where that does not take long."""
+    n_positions, dim = (*shapes.get(_POSITIONS, ()), _LARGEST, _LARGEST)[:2]
+    return isinstance(value, bool) and (not value or n_positions * dim <= _MOST_COMPUTED)
+
+
 def _relations(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
     named = value.split("|") if isinstance(value, str) else value
     return named is None or (isinstance(named, list) and all(name in ("p2c", "c2p") for name in named))
@@ -247,16 +278,17 @@ _BERT: dict[str, Rule] = _BASE | {
     "type_vocab_size": _size_if_there("embeddings.token_type_embeddings.weight", 0),
     "layer_norm_eps": _epsilon,
 }
+_ROBERTA: dict[str, Rule] = _BERT | {"pad_token_id": _counted_padding}
 _DEBERTA: dict[str, Rule] = _BERT | {
     "relative_attention": _flag,
     "max_relative_positions": _whole(-1, _LARGEST),
-    "position_buckets": _whole(-1, _LARGEST),
+    "position_buckets": _buckets,
     "position_biased_input": _flag,
     "pos_att_type": _relations,
     "norm_rel_ebd": _one_of("none", "layer_norm"),
     "share_att_key": _flag,
-    "conv_kernel_size": _whole(0, _MOST_LAYERS),
-    "conv_groups": _whole(1, _MOST_LAYERS),
+    "conv_kernel_size": _kernel,
+    "conv_groups": _whole(1, _LARGEST),
     "conv_act": _activation,
 }
 _MODERN: dict[str, Rule] = {
@@ -285,14 +317,14 @@ _MODERN: dict[str, Rule] = {
 _ALBERT_LAYER = "encoder.albert_layer_groups.0.albert_layers"
 ARCHITECTURES: Mapping[str, Architecture] = {
     "bert": Architecture("BertConfig", "BertModel", _BERT),
-    "roberta": Architecture("RobertaConfig", "RobertaModel", _BERT),
-    "xlm-roberta": Architecture("XLMRobertaConfig", "XLMRobertaModel", _BERT),
-    "camembert": Architecture("CamembertConfig", "CamembertModel", _BERT),
+    "roberta": Architecture("RobertaConfig", "RobertaModel", _ROBERTA),
+    "xlm-roberta": Architecture("XLMRobertaConfig", "XLMRobertaModel", _ROBERTA),
+    "camembert": Architecture("CamembertConfig", "CamembertModel", _ROBERTA),
     "mpnet": Architecture(
         "MPNetConfig",
         "MPNetModel",
-        {name: rule for name, rule in _BERT.items() if name != "type_vocab_size"}
-        | {"relative_attention_num_buckets": _size("encoder.relative_attention_bias.weight", 0)},
+        {name: rule for name, rule in _ROBERTA.items() if name != "type_vocab_size"}
+        | {"relative_attention_num_buckets": _mpnet_buckets},
     ),
     "electra": Architecture(
         "ElectraConfig",
@@ -324,11 +356,11 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             "n_layers": _parts("transformer.layer"),
             "n_heads": _heads("dim"),
             "hidden_dim": _size("transformer.layer.0.ffn.lin1.weight", 0),
-            "max_position_embeddings": _size(_POSITIONS, 0),
+            "max_position_embeddings": _size_if_there(_POSITIONS, 1),
             "activation": _activation,
             "dropout": _share,
             "attention_dropout": _share,
-            "sinusoidal_pos_embds": _flag,
+            "sinusoidal_pos_embds": _few_positions,
         },
     ),
     "modernbert": Architecture("ModernBertConfig", "ModernBertModel", _MODERN),
@@ -342,5 +374,7 @@ _FIXED: Mapping[str, tuple[Any, ...]] = {
     "pruned_heads": ({}, None),
     "rope_scaling": (None,),
 }
+# The tokenizer has the marks of a text; those of transformers' own defaults may be outside of the vocabulary.
+_NO_MARKS = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
 # Of a checkpoint's settings, which has many that mean nothing: those without which it would be another encoder.
 _NOT_LEFT_OUT = ("auto_map", "quantization_config", "backbone", "per_layer_config", "trust_remote_code")

@@ -245,10 +245,21 @@ def _checkpoint_from(state: State) -> Encoder:
             frame = CheckpointEncoder(new_model(settings), tokenizer, pooling)
         load_weights(frame.model, arrays, verify=state.verify)
         encoder = CheckpointEncoder(new_model(settings), tokenizer, pooling)
+        load_weights(encoder.model, arrays, verify=False)
+        _try_out(encoder)
     except ModelError:
         raise
     except Exception as e:  # ours, and transformers' about whatever a strange size leads to
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
-    load_weights(encoder.model, arrays, verify=False)
     return encoder
+
+
+def _try_out(encoder: CheckpointEncoder) -> None:
+    """Reads a short text, since settings that pass one by one may still not go together."""
+    n = 8 if encoder.most_tokens is None else min(8, encoder.most_tokens)
+    ids = torch.full((1, n), encoder.tokenizer.highest_id)
+    with torch.no_grad():
+        shape = tuple(encoder(ids, torch.ones_like(ids, dtype=torch.bool)).shape)
+    if shape != (1, encoder.dim):
+        raise ModelError(f"the encoder gives no vectors of {encoder.dim} numbers: save the model again")

@@ -101,7 +101,7 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for name in ("prototypes", "free_vectors", "centres", *({"classifiers"} & state.arrays.keys())):
         found[name] = state.array(name, np.float32, 2)
-        if found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
+        if dim < 1 or found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
             raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
     if state.count("labels_per_row") > state.count("n_labels"):
         raise ModelError("the model's rows have more labels than there are: save it again")

@@ -15,6 +15,7 @@ from labelwood.prime.tokenizer_check import checked
 
 _WORD = re.compile(r"\w+")
 _MAKING = Lock()
+_BLOCK = 1 << 18  # characters that are read at once
 
 
 class Tokenizer(Protocol):
@@ -83,9 +84,17 @@ class SubwordTokenizer:
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
         """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
         rules = self._cutting.get(max_tokens) or self._made_to_cut(max_tokens)
-        with _refusing("the tokenizer cannot read a text"):
+        found: list[list[int]] = []
+        for block in _blocks(texts):
+            with _refusing("the tokenizer cannot read a text"):
+                try:
+                    encodings = rules.encode_batch(block)
+                except TypeError:
+                    _check_characters(block)
+                    raise
             # Marks of begin and end are not cut off where these alone are too many.
-            return [encoding.ids[:max_tokens] for encoding in rules.encode_batch(list(texts))]
+            found.extend(encoding.ids[:max_tokens] for encoding in encodings)
+        return found
 
     def _made_to_cut(self, max_tokens: int) -> Any:
         """Rules of their own for each length: while one thread reads with them, no other can change them."""
@@ -115,11 +124,38 @@ class SubwordTokenizer:
         return sha256(self.text.encode()).hexdigest()
 
 
+def _blocks(texts: Sequence[str]) -> Iterator[list[str]]:
+    """A part of the texts at a time, since Ctrl-C is heard between calls of the library in Rust, and not within."""
+    block: list[str] = []
+    n_characters = 0
+    for text in texts:
+        block.append(text)
+        n_characters += len(text)
+        if n_characters >= _BLOCK:
+            yield block
+            block, n_characters = [], 0
+    if block:
+        yield block
+
+
+def _check_characters(texts: Sequence[str]) -> None:
+    """Raises an error that names the text, where one has half of a surrogate pair: that is no character."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as e:
+            raise LabelwoodError(
+                f"the text {text[:40]!a} has half of a character ({text[e.start]!a}): replace it"
+            ) from None
+
+
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
     """Turns an error of the library in Rust into ours; its panics are no `Exception`, and would pass as Ctrl-C does."""
     try:
         yield
+    except LabelwoodError:
+        raise
     except BaseException as e:
         if not isinstance(e, Exception) and type(e).__name__ != "PanicException":
             raise

@@ -13,8 +13,10 @@ MAX_VALUES = 1 << 18  # a few bytes of text become a hundred of objects
 MAX_DEPTH = 64
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes, *, max_bytes: int | None = None, max_values: int | None = None) -> Any:
     """Parses JSON; raises `ValueError` for repeated keys, numbers that are not finite, and deep nesting.
+
+    Limits that are not given are those of a model's own files.
 
     Example:
         >>> loads(b'{"a": 1, "a": 2}')
@@ -22,7 +24,7 @@ def loads(data: bytes) -> Any:
         ...
         ValueError: the key 'a' occurs twice
     """
-    check_size(data)
+    check_size(data, max_bytes=max_bytes, max_values=max_values)
     try:
         value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
@@ -33,7 +35,7 @@ def loads(data: bytes) -> Any:
     return value
 
 
-def check_size(data: bytes) -> None:
+def check_size(data: bytes, *, max_bytes: int | None = None, max_values: int | None = None) -> None:
     """Raises `ValueError` for JSON that would take much time or memory to read.
 
     Example:
@@ -42,11 +44,13 @@ def check_size(data: bytes) -> None:
         ...
         ValueError: its JSON has 262145 values or more and the limit is 262144
     """
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"its JSON has {len(data)} bytes and the limit is {MAX_BYTES}")
+    max_bytes = MAX_BYTES if max_bytes is None else max_bytes
+    max_values = MAX_VALUES if max_values is None else max_values
+    if len(data) > max_bytes:
+        raise ValueError(f"its JSON has {len(data)} bytes and the limit is {max_bytes}")
     n_values = sum(map(data.count, (b",", b"[", b"{")))  # each begins one at most; text may hold some too
-    if n_values > MAX_VALUES:
-        raise ValueError(f"its JSON has {n_values} values or more and the limit is {MAX_VALUES}")
+    if n_values > max_values:
+        raise ValueError(f"its JSON has {n_values} values or more and the limit is {max_values}")
 
 
 def dumps(value: Any) -> bytes:

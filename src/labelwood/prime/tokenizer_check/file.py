@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from labelwood.prime.tokenizer_check.charsmap import longest_replacement
@@ -11,12 +12,16 @@ from labelwood.prime.tokenizer_check.models import checked_model, is_id
 from labelwood.prime.tokenizer_check.patterns import is_safe
 from labelwood.store import strict_json
 
+# XLM-RoBERTa's file has 750 thousand values, and Gemma's 1.8 million in 33 MB.
+_MOST_BYTES, _MOST_VALUES = 64 << 20, 4_000_000
 _MOST_PARTS = 16  # of a kind: normalizers, or pre-tokenizers, or post-processors
 _LONGEST_TEXT = 64  # characters that are put in, or looked for
-_MOST_MARKS = 64  # that a template adds, and tokens of each mark
-_MOST_GROWTH, _MOST_REPLACED = 10_000, 64  # times as many characters as before: by all normalizers, by replacing alone
-_MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 1_000_000
+_LONGEST_PREPENDED = 8  # characters; real tokenizers put one before a text, and it comes before each of its parts
+_MOST_MARKS = 16  # that are added to each text, and cut off only when they are there; real tokenizers add two or three
+_MOST_GROWTH, _MOST_REPLACED = 2_000, 16  # times as many characters as before: by all normalizers, by replacing alone
+_MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 2_000_000
 _GROWTH = {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}
+_GROWTH |= {"Metaspace": 2}  # where the pieces of the one before have one character
 _TOP = {"version", "truncation", "padding", "added_tokens", "decoder", "model"}
 
 Fields = Mapping[str, Callable[[Any], bool]]
@@ -35,28 +40,27 @@ def checked(text: str) -> str:
         ...
         ValueError: its model is 'Evil', which is not known
     """
-    file = strict_json.loads(text.encode())
+    file = strict_json.loads(text.encode(), max_bytes=_MOST_BYTES, max_values=_MOST_VALUES)
     if not isinstance(file, dict):
         raise ValueError("it is not a table")
     strange = sorted(file.keys() - _TOP - _PARTS.keys())
     if strange:
         raise ValueError(f"it has {strange[0]!r}, which no tokenizer has")
     model = checked_model(file.get("model"))
-    _check_added(file.get("added_tokens"))
-    for name in _PARTS:
-        _check_part(name, file.get(name))
+    growth = {name: _checked_growth(name, file.get(name)) for name in _PARTS}
+    _check_added(file.get("added_tokens"), growth["normalizer"])
     kept = {name: file.get(name) for name in ("added_tokens", *_PARTS)}
     kept["added_tokens"] = kept["added_tokens"] or []
     unused = {"version": "1.0", "truncation": None, "padding": None, "decoder": None}
     return json.dumps(unused | kept | {"model": model}, ensure_ascii=False)
 
 
-def _check_part(name: str, part: Any) -> None:
-    """The whole chain of a kind, whose parts can be lists of parts themselves."""
+def _checked_growth(name: str, part: Any) -> float:
+    """How many characters the whole chain of a kind, whose parts can be chains themselves, can make of one."""
     if part is None:
-        return
+        return 1
     inner, kinds = _PARTS[name]
-    waiting, n_parts, growth, replaced, n_templates = [part], 0, 1.0, 1.0, 0
+    waiting, found, n_parts = [part], list[Mapping[str, Any]](), 0
     while waiting:
         some, n_parts = waiting.pop(), n_parts + 1
         if n_parts > _MOST_PARTS:
@@ -68,11 +72,19 @@ def _check_part(name: str, part: Any) -> None:
         if not isinstance(kind, str) or kind not in kinds:
             raise ValueError(f"its {name} is {kind!r}, which is not known")
         _check_fields(f"its {name} {kind}", some, kinds[kind])
-        growth *= _growth(some)
-        replaced *= _growth(some) if kind == "Replace" else 1
-        n_templates += kind == "TemplateProcessing"
-    if growth > _MOST_GROWTH or replaced > _MOST_REPLACED or n_templates > 1:
+        found.append(some)
+    if _is_growing(found):
         raise ValueError(f"its {name} makes texts many times as long as they are")
+    return prod(map(_growth, found))
+
+
+def _is_growing(parts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the parts together make much more of a text than it is."""
+    kinds = [part["type"] for part in parts]
+    replaced = prod(_growth(part) for part in parts if part["type"] == "Replace")
+    if replaced > _MOST_REPLACED or prod(map(_growth, parts)) > _MOST_GROWTH or sum(map(_marks, parts)) > _MOST_MARKS:
+        return True
+    return kinds.count("Prepend") > 1 or kinds.count("TemplateProcessing") > 1
 
 
 def _check_fields(what: str, part: Mapping[str, Any], fields: Fields) -> None:
@@ -91,9 +103,18 @@ def _growth(part: Mapping[str, Any]) -> float:
     if kind == "Replace":
         pattern = part.get("pattern", {})
         return max(1.0, len(part.get("content", "")) / len(pattern.get("String", "1")))
-    return {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}.get(
-        kind, 1
-    )
+    if kind == "Prepend":  # before each part of a text between added tokens, which can be one character
+        return 1 + len(part.get("prepend", ""))
+    return _GROWTH.get(kind, 1)
+
+
+def _marks(part: Mapping[str, Any]) -> int:
+    """How many tokens a post-processor adds to a text, or to two."""
+    if part["type"] in ("BertProcessing", "RobertaProcessing"):
+        return 2
+    marks = part.get("special_tokens", {})
+    added = [piece["SpecialToken"]["id"] for piece in part.get("single", []) if "SpecialToken" in piece]
+    return sum(len(marks[mark]["ids"]) for mark in added)
 
 
 def _is_flag(value: Any) -> bool:
@@ -106,6 +127,10 @@ def _is_flag_or_none(value: Any) -> bool:
 
 def _is_short(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST_TEXT
+
+
+def _is_prepended(value: Any) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= _LONGEST_PREPENDED
 
 
 def _is_character(value: Any) -> bool:
@@ -174,12 +199,13 @@ def _check_template(what: str, part: Mapping[str, Any]) -> None:
             raise ValueError(f"{what} does not have each text once in {name!r}, or has a mark that it does not explain")
 
 
-def _check_added(tokens: Any) -> None:
+def _check_added(tokens: Any, growth: float) -> None:
+    """A machine is built of all their characters, of those that are normalized as they come out of that."""
     if tokens is None:
         return
     if not isinstance(tokens, list) or len(tokens) > _MOST_ADDED or not all(map(_is_added, tokens)):
         raise ValueError("its added tokens are not a list of tokens that are not too long")
-    if sum(len(token["content"]) for token in tokens) > _MOST_ADDED_CHARACTERS:
+    if sum(len(t["content"]) * (growth if t["normalized"] else 1) for t in tokens) > _MOST_ADDED_CHARACTERS:
         raise ValueError(f"its added tokens have more than {_MOST_ADDED_CHARACTERS} characters together")
 
 
@@ -202,7 +228,7 @@ _NORMALIZERS: Mapping[str, Fields] = {
     },
     "Strip": {"strip_left": _is_flag, "strip_right": _is_flag},
     "Replace": {"pattern": _is_pattern, "content": _is_short},
-    "Prepend": {"prepend": _is_short},
+    "Prepend": {"prepend": _is_prepended},
     "Precompiled": {"precompiled_charsmap": lambda value: isinstance(value, str)},
     "ByteLevel": _NONE,
     **dict.fromkeys(("StripAccents", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Nmt"), _NONE),

@@ -7,8 +7,10 @@ from math import isfinite
 from typing import Any
 
 HIGHEST_ID = 10_000_000  # there are no vocabularies as large
-LONGEST_TOKEN = 1024  # characters; each place of a text is compared with so many
-_LONGEST_WORD = 1000  # characters that WordPiece looks at: the time of a word grows with more than their square
+LONGEST_TOKEN = 1024  # characters
+_LONGEST_PIECE = 128  # of Unigram: each place of a text is compared with so many; those of XLM-RoBERTa and T5 have 16
+_LONGEST_WORD = 200  # characters that WordPiece looks at: the time of a word grows with more than their square
+_LONGEST_AFFIX = 16  # characters that are put to each part of a word: ## or </w>
 _MOST_CHARACTERS = 4_000_000  # of Unigram's tokens together, since each can take a hundred times its size
 _COMMON = {"type", "vocab", "unk_token"}
 _FIELDS = {
@@ -81,7 +83,7 @@ def _check_options(kind: str, model: Mapping[str, Any]) -> None:
     if (unknown is not None or kind != "BPE") and (not isinstance(unknown, str) or unknown not in model["vocab"]):
         raise ValueError(f"its token for unknown words, {unknown!r}, is not in its vocabulary")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if not isinstance(model.get(name) or "", str) or len(model.get(name) or "") > LONGEST_TOKEN:
+        if not isinstance(model.get(name) or "", str) or len(model.get(name) or "") > _LONGEST_AFFIX:
             raise ValueError(f"its {name} is not a short text")
     for name in ("fuse_unk", "byte_fallback", "ignore_merges"):
         if not isinstance(model.get(name, False), bool | None):
@@ -111,7 +113,9 @@ def _check_merges(model: Mapping[str, Any]) -> None:
 def _check_unigram(model: Mapping[str, Any]) -> None:
     vocabulary, unknown = model["vocab"], model.get("unk_id")
     if not isinstance(vocabulary, list) or not all(map(_is_scored, vocabulary)):
-        raise ValueError("its vocabulary is not a list of tokens with finite scores")
+        raise ValueError(
+            f"its vocabulary is not a list of tokens of at most {_LONGEST_PIECE} characters with finite scores"
+        )
     if type(unknown) is not int or not 0 <= unknown < len(vocabulary):
         raise ValueError(f"its unk_id is {unknown!r}, which is no token of its vocabulary")
     if not isinstance(model.get("byte_fallback", False), bool):
@@ -124,5 +128,5 @@ def _is_scored(pair: Any) -> bool:
     if not isinstance(pair, list) or len(pair) != 2:
         return False
     token, score = pair
-    is_text = isinstance(token, str) and 1 <= len(token) <= LONGEST_TOKEN
+    is_text = isinstance(token, str) and 1 <= len(token) <= _LONGEST_PIECE
     return is_text and type(score) in (int, float) and isfinite(score) and abs(score) < 1e30
