@@ -142,6 +142,29 @@ def test_names_of_other_formats_are_refused(labelwood, model, pets, name, tmp_pa
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.jsonl.gz", "label_names.txt", "lbl.json", "filter_test.txt"])
+def test_answers_do_not_take_the_name_of_a_file_that_describes_the_data(labelwood, model, described, name):
+    before = {path.name: path.read_bytes() for path in described.parent.iterdir()}
+    for more in ((), ("--overwrite",)):
+        result = labelwood("predict", model, described, "-o", described.parent / name, *more)
+        assert result.status == 2
+        assert "cannot hold rows: files of this name" in result.err
+        result = labelwood("convert", described, described.parent / name, "--to", "fasttext", *more)
+        assert result.status == 2
+        assert "cannot hold rows: files of this name" in result.err
+    assert {path.name: path.read_bytes() for path in described.parent.iterdir()} == before
+
+
+def test_the_files_of_a_model_are_not_replaced(labelwood, model, pets):
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    for name in before:
+        result = labelwood("convert", pets, model / name, "--to", "jsonl", "--overwrite")
+        assert result.status == 2
+        assert "it belongs to the model in its folder" in result.err
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+    assert labelwood("predict", model, pets, "-o", model / "answers.jsonl").status == 0
+
+
 def test_labels_that_csv_cannot_separate_are_refused_before_answers_are_made(labelwood, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a dog", "labels": ["cats; dogs"]}\n')
     assert labelwood("train", tmp_path / "a.jsonl", "-o", tmp_path / "m", "--model", "centroid").status == 0

@@ -12,7 +12,7 @@ import pytest
 from tests.data.samples import COMPRESS, strings
 
 from labelwood.data import Dataset, publishing, read, write
-from labelwood.data.publishing import binary_output
+from labelwood.data.publishing import binary_output, check_output
 from labelwood.errors import InputError, LabelwoodError
 
 TEXTS = replace(Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]]), label_texts=strings(["Tier", ""]))
@@ -71,6 +71,31 @@ def test_links_are_files_that_are_there(kind, tmp_path):
 def test_rows_do_not_take_the_name_of_the_file_of_labels(name, tmp_path):
     with pytest.raises(InputError, match="files of this name describe labels"):
         write(TEXTS, tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["filter_test.txt", "filter_labels_test.txt", "filter_train.txt.gz", "lbl_X_Xf.txt"])
+def test_nor_of_files_that_belong_to_other_rows(name, tmp_path):
+    with pytest.raises(InputError, match="cannot hold rows: files of this name"):
+        write(TEXTS, tmp_path / name, format="fasttext")
+    assert contents(tmp_path) == {}
+
+
+def test_devices_and_pipes_are_no_files_even_where_they_lead_to_one(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to("pipe.jsonl")
+    for name in ("pipe.jsonl", "link.jsonl"):
+        with pytest.raises(InputError, match="it is a folder, a pipe or a device; name a file"):
+            check_output(tmp_path / name, overwrite=True)
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/nothing"):
+        with pytest.raises(InputError, match=f"^{name}: cannot be written: it is a device; name a file"):
+            check_output(Path(name), overwrite=True)
+    monkeypatch.setattr(publishing, "_DEVICES", (tmp_path / "devices",))
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "out").write_text("mine")
+    (tmp_path / "links").symlink_to("devices")
+    with pytest.raises(InputError, match="it is a device"):
+        write(TEXTS, tmp_path / "links" / "out", format="jsonl", overwrite=True)
+    assert (tmp_path / "devices" / "out").read_text() == "mine"
 
 
 @pytest.mark.parametrize("links", [True, False])

@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 from labelwood.data.carrying import lost_fields, without_fields
-from labelwood.data.catalogue import BESIDE
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_files import filter_path, write_filters
-from labelwood.data.publishing import check_no_twin, check_output, together
+from labelwood.data.publishing import check_main_name, check_no_twin, check_output, together
 from labelwood.data.reading import Format, TableFormat
 from labelwood.data.source import plain_name
-from labelwood.errors import InputError, LabelwoodError, ParameterError
+from labelwood.errors import LabelwoodError, ParameterError
 
 _BY_LINE = frozenset({"xc", "xc-split", "xc-json", "pecos"})  # their labels are columns of a matrix by definition
 
@@ -170,8 +169,7 @@ def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Pa
     """
     from labelwood.data.formats import COMPANIONS
 
-    if plain_name(path) in {*BESIDE, "lbl.json"}:
-        raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
+    check_main_name(path)
     for file in (path, *(COMPANIONS[name](path) if name in COMPANIONS else ())):
         check_output(file, overwrite=overwrite)
         check_no_twin(file, *inputs)
