@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -153,6 +154,47 @@ def test_answers_do_not_take_the_name_of_a_file_that_describes_the_data(labelwoo
         assert result.status == 2
         assert "cannot hold rows: files of this name" in result.err
     assert {path.name: path.read_bytes() for path in described.parent.iterdir()} == before
+
+
+def test_a_file_that_is_read_beside_the_data_is_not_replaced(labelwood, model, described, tmp_path):
+    there = tmp_path / "out"
+    there.mkdir()
+    (there / "cat.jsonl").write_text(lines(ABOUT))
+    (there / "names.txt").write_text("animal\n")
+    (there / "pairs").write_text("0 0\n")
+    (there / "pages.jsonl").write_text(lines([{"rows": ["a dog"], "labels": ["animal"]}]))
+    (there / "settings.jsonl").write_text("")
+    (described.parent / "link.jsonl").symlink_to("labels.jsonl")
+    before = {path: path.read_bytes() for folder in (there, described.parent) for path in folder.iterdir()}
+    for command, name, option in (
+        (("predict", model, described), "cat.jsonl", "--label-file"),
+        (("predict", model, described), "pairs", "--filter-file"),
+        (("predict", model, described), "names.txt", "--include"),
+        (("predict", model, described), "names.txt", "--exclude"),
+        (("impute", there / "pages.jsonl"), "cat.jsonl", "--label-file"),
+        (("impute", there / "pages.jsonl", "--baseline"), "settings.jsonl", "--config"),
+    ):
+        read = there / name
+        target = read if read.suffix != ".txt" else there / "link.jsonl"
+        if target != read:
+            os.link(read, target)
+        result = labelwood(*command, option, read, "-o", target, "--overwrite")
+        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+        if target != read:
+            target.unlink()
+    for more in ((there / "cat.jsonl", "--label-file", there / "cat.jsonl"), (described.parent / "link.jsonl",)):
+        result = labelwood("convert", described, *more, "--overwrite")
+        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+    assert {path: path.read_bytes() for folder in (there, described.parent) for path in folder.iterdir()} == before
+
+
+def test_the_other_files_of_a_dataset_are_not_replaced_by_its_copy(labelwood, tmp_path):
+    (tmp_path / "trn_X_Xf.txt").write_text("2 3\n0:1\n1:1\n")
+    (tmp_path / "trn_X_Y.txt").write_text("2 4\n0:1\n1:1\n")
+    result = labelwood("convert", tmp_path / "trn_X_Xf.txt", tmp_path / "trn_X_Y.txt", "--to", "xc", "--overwrite")
+    assert result.status == 2
+    assert "trn_X_Y.txt is what is read; name another file" in result.err
+    assert (tmp_path / "trn_X_Y.txt").read_text() == "2 4\n0:1\n1:1\n"
 
 
 def test_the_files_of_a_model_are_not_replaced(labelwood, model, pets):

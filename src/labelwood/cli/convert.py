@@ -9,7 +9,7 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.grouped import GroupOptions
-from labelwood.cli.reading import is_same_file, read_rows, with_data_options
+from labelwood.cli.reading import check_not_read, is_same_file, read_rows, with_data_options
 from labelwood.errors import ParameterError
 
 NAME = "convert"
@@ -33,11 +33,12 @@ def run(
     __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
     .bz2, .zst. Other fields of rows and labels come along where the format can hold them; left_out names the rest.
     """
-    from labelwood.data.read import main_file
-    from labelwood.data.write import check_targets, known_format, left_out, write_without
+    from labelwood.data.write import check_targets, known_format, left_out, targets, write_without
 
-    name, source = known_format(output, to), main_file(data, reading.split)
+    name, (source, *others) = known_format(output, to), reading.files(data)
     check_targets(output, name, overwrite=overwrite, inputs=[source])
+    check_not_read([output], others)
+    check_not_read(targets(output, name)[1:], [source, *others])
     rows = read_rows(data, reading, keep_unknown=True)
     lost = left_out(rows, output, format=name)
     if is_same_file(output, source):
