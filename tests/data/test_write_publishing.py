@@ -170,6 +170,22 @@ def test_a_label_file_that_says_less_is_replaced_only_if_told_to(tmp_path):
     assert read(tmp_path / "a.jsonl").label_texts.to_pylist() == ["Tier", ""]
 
 
+@pytest.mark.parametrize("name", ["label_names.txt", "output-items.txt", "label_names.txt.gz"])
+def test_a_file_of_plain_names_stays_one_and_more_is_said_beside_it(name, tmp_path):
+    there = tmp_path / name
+    there.write_bytes(COMPRESS.get(there.suffix, bytes)(b"animal\n"))
+    before = there.read_bytes()
+    write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
+    assert there.read_bytes() == before
+    assert read(tmp_path / "a.jsonl").label_texts.to_pylist() == ["Tier", ""]
+    (tmp_path / "labels.jsonl").unlink()
+    there.write_bytes(COMPRESS.get(there.suffix, bytes)(b"plant\nanimal\n"))
+    before = contents(tmp_path)
+    with pytest.raises(LabelwoodError, match=f"{name} numbers the labels otherwise than labels.jsonl would beside it"):
+        write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
+    assert contents(tmp_path) == before
+
+
 def test_splits_that_share_their_labels_are_written_one_after_the_other(tmp_path):
     for names in (("train.txt", "test.txt"), ("trn.json", "tst.json"), ("a.jsonl", "b.jsonl")):
         folder = tmp_path / names[0]
