@@ -219,6 +219,9 @@ def test_filters_are_written_where_they_are_looked_for_or_said_to_be_left_out(tm
     (tmp_path / "in" / "filter_test.txt").write_text("1 0\n")
     data = read(tmp_path / "in" / "test.jsonl")
     assert left_out(data, tmp_path / "out" / "rows.jsonl") == ["filters"]
+    with pytest.raises(LabelwoodError, match=r"whose name has the word train or test.*or .*drop=\[\"filters\"\]"):
+        write(data, tmp_path / "out" / "rows.jsonl")
+    assert list((tmp_path / "out").iterdir()) == []
     write(data, tmp_path / "out" / "test.parquet")
     got = read(tmp_path / "out" / "test.parquet")
     assert got.filters.tolist() == [[1, 0]]

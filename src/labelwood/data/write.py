@@ -67,6 +67,11 @@ def write(
     check_targets(target, name, overwrite=overwrite)
     dropped = {drop} if isinstance(drop, str) else set(drop)
     lost = [part for part in left_out(data, target, format=name, values=values) if part not in dropped]
+    if "filters" in lost:
+        raise LabelwoodError(
+            f"{target}: filters are looked for only beside a file whose name has the word train or test, like "
+            'test.jsonl; name the file so, or leave them out with drop=["filters"]'
+        )
     if lost:
         shown = f"{', '.join(lost[:10])}{', …' * (len(lost) > 10)}"
         raise LabelwoodError(
