@@ -147,6 +147,30 @@ def test_numbers_keep_their_digits_and_ids_their_kind(tmp_path):
     assert copied(tmp_path / "a.jsonl", tmp_path / "b.jsonl").read_text() == line + "\n"
 
 
+def test_rows_come_back_from_the_repositorys_format_as_they_were(tmp_path):
+    rows = [
+        {"id": 7, "text": "a dog", "labels": ["x"]},
+        {"id": "b", "text": "a rose", "labels": ["y", "x"]},
+        {"id": 9, "text": "a cat", "labels": []},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    copied(tmp_path / "a.jsonl", tmp_path / "trn.json")
+    copied(tmp_path / "trn.json", tmp_path / "b.jsonl")
+    assert records(tmp_path / "b.jsonl") == rows
+
+
+def test_no_key_is_written_twice_into_an_object(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"uid": 5, "text": "a dog", "labels": ["x"]}\n')
+    data = read(tmp_path / "a.jsonl", keep_unknown=True)
+    assert left_out(data, tmp_path / "trn.json") == ["uid"]
+    write(data, tmp_path / "trn.json", drop=["uid"])
+    (row,) = (tmp_path / "trn.json").read_text().splitlines()
+    names = [name for name, _ in json.loads(row, object_pairs_hook=list)]
+    assert len(names) == len(set(names))
+    copied(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert records(tmp_path / "b.jsonl") == records(tmp_path / "a.jsonl")
+
+
 def test_values_for_each_label_stay_in_the_order_of_the_labels(tmp_path):
     rows = [
         '{"text": "x", "labels": ["a", "b"]}',
