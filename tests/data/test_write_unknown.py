@@ -212,6 +212,16 @@ def test_columns_of_csv_and_parquet_are_kept(tmp_path):
     assert pq.read_table(tmp_path / "e.parquet").to_pylist() == table.to_pylist()
 
 
+def test_fields_beyond_those_that_can_be_columns_are_left_out_and_said(tmp_path):
+    rows = [{"text": "x", f"f{i}": i} for i in range(1003)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = read(tmp_path / "a.jsonl", keep_unknown=True)
+    for name in ("b.parquet", "b.csv"):
+        assert left_out(data, tmp_path / name) == ["f1000", "f1001", "f1002"]
+    write(data, tmp_path / "b.parquet", drop=["f1000", "f1001", "f1002"])
+    assert pq.read_schema(tmp_path / "b.parquet").names == ["text", *(f"f{i}" for i in range(1000))]
+
+
 def test_a_field_whose_name_the_output_needs_is_left_out_and_said(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"title": "the title", "text": "the body"}\n')
     data = read(tmp_path / "a.jsonl", columns=Columns(text=("title",)), keep_unknown=True)

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from labelwood.data import json_text
-from labelwood.errors import LabelwoodError
 
 _TEXT = "json"  # the only column of a table that holds fields as JSON text
 _MAX_COLUMNS = 1000  # that JSON text may become
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +76,17 @@ class Fields:
         """The inside of each row's object, and the names of the fields that JSON cannot hold."""
         if self.is_json:
             return list(self._texts()), []
-        plain, unfit = {}, []
+        plain: list[list[str]] = []  # a column each, with its name before every value
+        unfit: list[str] = []
         for name in self.table.column_names:
             values = _json_values(self.table[name])
             if values is None:
                 unfit.append(name)
             else:
-                plain[name] = [json.dumps(value, ensure_ascii=False) for value in values]
-        rows = zip(*plain.values(), strict=True) if plain else iter([()] * len(self))
-        return [json_text.joined(list(zip(plain, row, strict=True))) for row in rows], unfit
+                key = json_text.quoted(name)
+                plain.append([f"{key}: {_ENCODE(value)}" for value in values])
+        rows = zip(*plain, strict=True) if plain else iter([()] * len(self))
+        return [", ".join(row) for row in rows], unfit
 
     @cached_property
     def columns(self) -> tuple[Any, list[str]]:
@@ -92,24 +94,23 @@ class Fields:
         if not self.is_json:
             return self.table, []
         found, unfit = {}, []
-        for name, values in self._by_name().items():
+        columns, surplus = self._by_name()
+        for name, values in columns.items():
             column = _one_kind(values)
             if column is None:
                 unfit.append(name)
             else:
                 found[name] = column
-        return pa.table(found) if found else self.table.select([]), unfit
+        return pa.table(found) if found else self.table.select([]), unfit + surplus
 
     @cached_property
     def text_columns(self) -> tuple[Any, list[str]]:
         """The same as texts; lists and objects have none."""
         table, unfit = self.columns[0], list(self.columns[1])
-        for name in table.column_names:
-            column = _as_text(table[name])
-            place = table.column_names.index(name)
-            table = table.remove_column(place) if column is None else table.set_column(place, name, column)
-            unfit += [name] if column is None else []
-        return table, unfit
+        found = {name: _as_text(table[name]) for name in table.column_names}
+        unfit += [name for name, column in found.items() if column is None]
+        texts = {name: column for name, column in found.items() if column is not None}
+        return pa.table(texts) if texts else table.select([]), unfit
 
     def whole(self) -> list[bool]:
         """For each row, whether its id is a number."""
@@ -118,16 +119,17 @@ class Fields:
     def _texts(self) -> Iterable[str]:
         return chain.from_iterable(chunk.to_pylist() for chunk in self.table[_TEXT].chunks)
 
-    def _by_name(self) -> dict[str, list[Any]]:
+    def _by_name(self) -> tuple[dict[str, list[Any]], list[str]]:
+        """The values of the first fields that come, as many as can be columns, and the names of all others."""
         columns: dict[str, list[Any]] = {}
+        surplus: dict[str, None] = {}
         for row, text in enumerate(self._texts()):
             for name, value in json.loads(f"{{{text}}}").items():
                 if name not in columns and len(columns) == _MAX_COLUMNS:
-                    raise LabelwoodError(
-                        f"the rows have more than {_MAX_COLUMNS} different fields, too many for columns; write jsonl"
-                    )
-                columns.setdefault(name, [None] * len(self))[row] = value
-        return columns
+                    surplus[name] = None
+                else:
+                    columns.setdefault(name, [None] * len(self))[row] = value
+        return columns, list(surplus)
 
 
 def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None:
