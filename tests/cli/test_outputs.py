@@ -96,6 +96,24 @@ def test_a_file_may_become_its_own_copy_only_if_all_of_it_is_kept(labelwood, des
     assert records(described) == before
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "option"),
+    [
+        ("title,labels", "a dog,x;y", ("--text-column", "title")),
+        ("text,tags", "a dog,x;y", ("--label-column", "tags")),
+        ("text,labels", "a dog,x|y", ("--label-separator", "|")),
+        ("text,labels,key", "a dog,x,1", ("--id-column", "key")),
+    ],
+)
+def test_a_file_does_not_become_a_copy_of_itself_with_other_columns(labelwood, header, row, option, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{header}\n{row}\n")
+    result = labelwood("convert", path, path, "--overwrite", *option)
+    assert result.status == 2
+    assert f"the usual columns and separator, not those of {option[0]}; name another file" in result.err
+    assert path.read_text() == f"{header}\n{row}\n"
+
+
 def test_a_compressed_copy_may_lie_beside_its_original_and_other_data_may_not(labelwood, described, tmp_path):
     assert labelwood("convert", described, f"{described}.xz").status == 0
     (tmp_path / "other.jsonl").write_text(lines(PETS[:1]))
@@ -214,6 +232,11 @@ def test_labels_that_csv_cannot_separate_are_refused_before_answers_are_made(lab
     assert result.status == 2
     assert "'cats; dogs' holds a ';'" in result.err
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_name_without_an_ending_gets_json_lines(labelwood, model, pets, tmp_path):
+    assert labelwood("predict", model, pets, "-o", tmp_path / "answers").status == 0
+    assert (tmp_path / "answers").read_text() == labelwood("predict", model, pets).out
 
 
 def test_no_rows_make_an_empty_table(labelwood, model, tmp_path):

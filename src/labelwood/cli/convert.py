@@ -13,6 +13,14 @@ from labelwood.cli.reading import check_not_read, is_same_file, read_rows, with_
 from labelwood.errors import ParameterError
 
 NAME = "convert"
+_OPTIONS = {  # that tell what `Columns` takes
+    "text": "--text-column",
+    "labels": "--label-column",
+    "id": "--id-column",
+    "rows": "--rows-column",
+    "group": "--group-column",
+    "label_separator": "--label-separator",
+}
 
 
 @with_data_options(split="train", kind=GroupOptions)
@@ -60,3 +68,10 @@ def _check_onto_itself(output: Path, name: str, reading: GroupOptions, lost: lis
         raise ParameterError(f"{output} is what is read, and joined columns cannot be told apart; name another file")
     if lost:
         raise ParameterError(f"{output} is what is read, and {', '.join(lost)} would be lost; name another file")
+    usual = GroupOptions().columns()
+    if renamed := [name for name, value in reading.columns().items() if value != usual[name]]:
+        given = ", ".join(_OPTIONS[name] for name in renamed)
+        raise ParameterError(
+            f"{output} is what is read, and its copy would have the usual columns and separator, not those of {given}; "
+            "name another file"
+        )
