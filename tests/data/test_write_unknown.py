@@ -212,6 +212,38 @@ def test_columns_of_csv_and_parquet_are_kept(tmp_path):
     assert pq.read_table(tmp_path / "e.parquet").to_pylist() == table.to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("text", "lost", "kept"),
+    [
+        ("text,labels,,\na dog,x,,\na rose,y,1,2\n", [""], ["text", "labels"]),
+        ("text,labels,x,x,year\na dog,x,1,2,3\na rose,y,4,5,6\n", ["x"], ["text", "labels", "year"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["b.jsonl", "b.csv", "b.parquet", "b.fasttext"])
+def test_columns_that_share_a_name_are_left_out_and_said(text, lost, kept, name, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    data = read(tmp_path / "a.csv", keep_unknown=True)
+    lost = [*(kept[2:] if name == "b.fasttext" else []), *lost]
+    assert left_out(data, tmp_path / name) == lost
+    with pytest.raises(LabelwoodError, match="cannot hold"):
+        write(data, tmp_path / name)
+    write(data, tmp_path / name, drop=lost)
+    got = read(tmp_path / name, keep_unknown=True)
+    assert got.texts.to_pylist() == ["a dog", "a rose"]
+    assert got.fields is None or got.fields.names() == kept[2:]
+    assert left_out(got, tmp_path / "c.jsonl") == []
+
+
+def test_columns_of_parquet_that_share_a_name_are_left_out_and_said(tmp_path):
+    columns = [pa.array(["a dog"]), pa.array([["x"]]), pa.array([1]), pa.array([2])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["text", "labels", "n", "n"]), tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", keep_unknown=True)
+    assert left_out(data, tmp_path / "b.jsonl") == ["n"]
+    write(data, tmp_path / "b.jsonl", drop=["n"])
+    assert records(tmp_path / "b.jsonl") == [{"text": "a dog", "labels": ["x"]}]
+    assert read(tmp_path / "a.parquet").texts.to_pylist() == ["a dog"]  # as training reads it
+
+
 def test_fields_beyond_those_that_can_be_columns_are_left_out_and_said(tmp_path):
     rows = [{"text": "x", f"f{i}": i} for i in range(1003)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

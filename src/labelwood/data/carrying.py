@@ -31,10 +31,11 @@ def lost_fields(data: Dataset, how: str | None, reserved: Collection[str]) -> li
 
 def _lost(fields: Fields, ids: Any, how: str | None, reserved: Collection[str]) -> list[str]:
     if how is None:
-        return fields.names()
-    unfit = {"json": fields.json_texts, "columns": fields.columns, "text": fields.text_columns}[how][1]
+        return [*fields.names(), *fields.repeated]
+    unfit = set({"json": fields.json_texts, "columns": fields.columns, "text": fields.text_columns}[how][1])
     id_names = {"id"} if ids is None else set[str]()  # a "uid" is always written, and counts rows that have no ids
-    return [name for name in fields.names() if name in unfit or (name in reserved and name not in id_names)]
+    lost = [name for name in fields.names() if name in unfit or (name in reserved and name not in id_names)]
+    return [*lost, *fields.repeated]
 
 
 def without_fields(data: Dataset, names: Collection[str]) -> Dataset:

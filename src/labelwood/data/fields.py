@@ -36,6 +36,7 @@ class Fields:
     table: Any  # Arrow table with a row for each row
     is_json: bool = False
     whole_ids: Any = None  # Arrow boolean array, or None
+    repeated: tuple[str, ...] = ()  # names that several columns had, which were not read
 
     @classmethod
     def of_json(cls, texts: list[str], whole_ids: Any = None) -> Fields:
@@ -64,12 +65,15 @@ class Fields:
             return self
         if not self.is_json:
             kept = [name for name in self.table.column_names if name not in unwanted]
-            return replace(self, table=self.table.select(kept))
+            return replace(self, table=self.table.select(kept), repeated=self._repeated_but(unwanted))
         texts = [
             json_text.joined([pair for pair in json_text.members(f"{{{text}}}") if pair[0] not in unwanted])
             for text in self._texts()
         ]
         return Fields.of_json(texts, self.whole_ids)
+
+    def _repeated_but(self, names: set[str]) -> tuple[str, ...]:
+        return tuple(name for name in self.repeated if name not in names)
 
     @cached_property
     def json_texts(self) -> tuple[list[str], list[str]]:
@@ -149,7 +153,7 @@ def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None
     whole = None
     if any(part.whole_ids is not None for part in filled):
         whole = pa.concat_arrays([pa.array(part.whole(), pa.bool_()) for part in filled])
-    return Fields(table, first.is_json, whole)
+    return Fields(table, first.is_json, whole, first.repeated)
 
 
 def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_row: Any) -> Fields | None:
@@ -168,7 +172,8 @@ def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_ro
         pairs = zip(own.json_texts[0], rest.json_texts[0], strict=True)
         return Fields.of_json([", ".join(filter(None, pair)) for pair in pairs])
     columns = {name: part.table[name] for part in (own, rest) for name in part.table.column_names}
-    return Fields(pa.table(columns)) if columns else None
+    repeated = tuple(dict.fromkeys([*own.repeated, *rest.repeated]))
+    return Fields(pa.table(columns) if columns else own.table.select([]), repeated=repeated)
 
 
 def ids_as_they_were(ids: Any, fields: Fields | None) -> Any:
