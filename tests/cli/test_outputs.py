@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -95,6 +96,24 @@ def test_a_file_may_become_its_own_copy_only_if_all_of_it_is_kept(labelwood, des
     assert records(described) == before
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "option"),
+    [
+        ("title,labels", "a dog,x;y", ("--text-column", "title")),
+        ("text,tags", "a dog,x;y", ("--label-column", "tags")),
+        ("text,labels", "a dog,x|y", ("--label-separator", "|")),
+        ("text,labels,key", "a dog,x,1", ("--id-column", "key")),
+    ],
+)
+def test_a_file_does_not_become_a_copy_of_itself_with_other_columns(labelwood, header, row, option, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{header}\n{row}\n")
+    result = labelwood("convert", path, path, "--overwrite", *option)
+    assert result.status == 2
+    assert f"the usual columns and separator, not those of {option[0]}; name another file" in result.err
+    assert path.read_text() == f"{header}\n{row}\n"
+
+
 def test_a_compressed_copy_may_lie_beside_its_original_and_other_data_may_not(labelwood, described, tmp_path):
     assert labelwood("convert", described, f"{described}.xz").status == 0
     (tmp_path / "other.jsonl").write_text(lines(PETS[:1]))
@@ -142,6 +161,70 @@ def test_names_of_other_formats_are_refused(labelwood, model, pets, name, tmp_pa
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.jsonl.gz", "label_names.txt", "lbl.json", "filter_test.txt"])
+def test_answers_do_not_take_the_name_of_a_file_that_describes_the_data(labelwood, model, described, name):
+    before = {path.name: path.read_bytes() for path in described.parent.iterdir()}
+    for more in ((), ("--overwrite",)):
+        result = labelwood("predict", model, described, "-o", described.parent / name, *more)
+        assert result.status == 2
+        assert "cannot hold rows: files of this name" in result.err
+        result = labelwood("convert", described, described.parent / name, "--to", "fasttext", *more)
+        assert result.status == 2
+        assert "cannot hold rows: files of this name" in result.err
+    assert {path.name: path.read_bytes() for path in described.parent.iterdir()} == before
+
+
+def test_a_file_that_is_read_beside_the_data_is_not_replaced(labelwood, model, described, tmp_path):
+    there = tmp_path / "out"
+    there.mkdir()
+    (there / "cat.jsonl").write_text(lines(ABOUT))
+    (there / "names.txt").write_text("animal\n")
+    (there / "pairs").write_text("0 0\n")
+    (there / "pages.jsonl").write_text(lines([{"rows": ["a dog"], "labels": ["animal"]}]))
+    (there / "settings.jsonl").write_text("")
+    (described.parent / "link.jsonl").symlink_to("labels.jsonl")
+    before = {path: path.read_bytes() for folder in (there, described.parent) for path in folder.iterdir()}
+    for command, name, option in (
+        (("predict", model, described), "cat.jsonl", "--label-file"),
+        (("predict", model, described), "pairs", "--filter-file"),
+        (("predict", model, described), "names.txt", "--include"),
+        (("predict", model, described), "names.txt", "--exclude"),
+        (("impute", there / "pages.jsonl"), "cat.jsonl", "--label-file"),
+        (("impute", there / "pages.jsonl", "--baseline"), "settings.jsonl", "--config"),
+    ):
+        read = there / name
+        target = read if read.suffix != ".txt" else there / "link.jsonl"
+        if target != read:
+            os.link(read, target)
+        result = labelwood(*command, option, read, "-o", target, "--overwrite")
+        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+        if target != read:
+            target.unlink()
+    for more in ((there / "cat.jsonl", "--label-file", there / "cat.jsonl"), (described.parent / "link.jsonl",)):
+        result = labelwood("convert", described, *more, "--overwrite")
+        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+    assert {path: path.read_bytes() for folder in (there, described.parent) for path in folder.iterdir()} == before
+
+
+def test_the_other_files_of_a_dataset_are_not_replaced_by_its_copy(labelwood, tmp_path):
+    (tmp_path / "trn_X_Xf.txt").write_text("2 3\n0:1\n1:1\n")
+    (tmp_path / "trn_X_Y.txt").write_text("2 4\n0:1\n1:1\n")
+    result = labelwood("convert", tmp_path / "trn_X_Xf.txt", tmp_path / "trn_X_Y.txt", "--to", "xc", "--overwrite")
+    assert result.status == 2
+    assert "trn_X_Y.txt is what is read; name another file" in result.err
+    assert (tmp_path / "trn_X_Y.txt").read_text() == "2 4\n0:1\n1:1\n"
+
+
+def test_the_files_of_a_model_are_not_replaced(labelwood, model, pets):
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    for name in before:
+        result = labelwood("convert", pets, model / name, "--to", "jsonl", "--overwrite")
+        assert result.status == 2
+        assert "it belongs to the model in its folder" in result.err
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+    assert labelwood("predict", model, pets, "-o", model / "answers.jsonl").status == 0
+
+
 def test_labels_that_csv_cannot_separate_are_refused_before_answers_are_made(labelwood, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a dog", "labels": ["cats; dogs"]}\n')
     assert labelwood("train", tmp_path / "a.jsonl", "-o", tmp_path / "m", "--model", "centroid").status == 0
@@ -149,6 +232,11 @@ def test_labels_that_csv_cannot_separate_are_refused_before_answers_are_made(lab
     assert result.status == 2
     assert "'cats; dogs' holds a ';'" in result.err
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_name_without_an_ending_gets_json_lines(labelwood, model, pets, tmp_path):
+    assert labelwood("predict", model, pets, "-o", tmp_path / "answers").status == 0
+    assert (tmp_path / "answers").read_text() == labelwood("predict", model, pets).out
 
 
 def test_no_rows_make_an_empty_table(labelwood, model, tmp_path):

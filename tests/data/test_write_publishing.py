@@ -12,7 +12,7 @@ import pytest
 from tests.data.samples import COMPRESS, strings
 
 from labelwood.data import Dataset, publishing, read, write
-from labelwood.data.publishing import binary_output
+from labelwood.data.publishing import binary_output, check_output
 from labelwood.errors import InputError, LabelwoodError
 
 TEXTS = replace(Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]]), label_texts=strings(["Tier", ""]))
@@ -71,6 +71,31 @@ def test_links_are_files_that_are_there(kind, tmp_path):
 def test_rows_do_not_take_the_name_of_the_file_of_labels(name, tmp_path):
     with pytest.raises(InputError, match="files of this name describe labels"):
         write(TEXTS, tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["filter_test.txt", "filter_labels_test.txt", "filter_train.txt.gz", "lbl_X_Xf.txt"])
+def test_nor_of_files_that_belong_to_other_rows(name, tmp_path):
+    with pytest.raises(InputError, match="cannot hold rows: files of this name"):
+        write(TEXTS, tmp_path / name, format="fasttext")
+    assert contents(tmp_path) == {}
+
+
+def test_devices_and_pipes_are_no_files_even_where_they_lead_to_one(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to("pipe.jsonl")
+    for name in ("pipe.jsonl", "link.jsonl"):
+        with pytest.raises(InputError, match="it is a folder, a pipe or a device; name a file"):
+            check_output(tmp_path / name, overwrite=True)
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/nothing"):
+        with pytest.raises(InputError, match=f"^{name}: cannot be written: it is a device; name a file"):
+            check_output(Path(name), overwrite=True)
+    monkeypatch.setattr(publishing, "_DEVICES", (tmp_path / "devices",))
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "out").write_text("mine")
+    (tmp_path / "links").symlink_to("devices")
+    with pytest.raises(InputError, match="it is a device"):
+        write(TEXTS, tmp_path / "links" / "out", format="jsonl", overwrite=True)
+    assert (tmp_path / "devices" / "out").read_text() == "mine"
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -143,6 +168,22 @@ def test_a_label_file_that_says_less_is_replaced_only_if_told_to(tmp_path):
         write(TEXTS, tmp_path / "a.jsonl")
     write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
     assert read(tmp_path / "a.jsonl").label_texts.to_pylist() == ["Tier", ""]
+
+
+@pytest.mark.parametrize("name", ["label_names.txt", "output-items.txt", "label_names.txt.gz"])
+def test_a_file_of_plain_names_stays_one_and_more_is_said_beside_it(name, tmp_path):
+    there = tmp_path / name
+    there.write_bytes(COMPRESS.get(there.suffix, bytes)(b"animal\n"))
+    before = there.read_bytes()
+    write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
+    assert there.read_bytes() == before
+    assert read(tmp_path / "a.jsonl").label_texts.to_pylist() == ["Tier", ""]
+    (tmp_path / "labels.jsonl").unlink()
+    there.write_bytes(COMPRESS.get(there.suffix, bytes)(b"plant\nanimal\n"))
+    before = contents(tmp_path)
+    with pytest.raises(LabelwoodError, match=f"{name} numbers the labels otherwise than labels.jsonl would beside it"):
+        write(TEXTS, tmp_path / "a.jsonl", overwrite=True)
+    assert contents(tmp_path) == before
 
 
 def test_splits_that_share_their_labels_are_written_one_after_the_other(tmp_path):

@@ -147,6 +147,30 @@ def test_numbers_keep_their_digits_and_ids_their_kind(tmp_path):
     assert copied(tmp_path / "a.jsonl", tmp_path / "b.jsonl").read_text() == line + "\n"
 
 
+def test_rows_come_back_from_the_repositorys_format_as_they_were(tmp_path):
+    rows = [
+        {"id": 7, "text": "a dog", "labels": ["x"]},
+        {"id": "b", "text": "a rose", "labels": ["y", "x"]},
+        {"id": 9, "text": "a cat", "labels": []},
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    copied(tmp_path / "a.jsonl", tmp_path / "trn.json")
+    copied(tmp_path / "trn.json", tmp_path / "b.jsonl")
+    assert records(tmp_path / "b.jsonl") == rows
+
+
+def test_no_key_is_written_twice_into_an_object(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"uid": 5, "text": "a dog", "labels": ["x"]}\n')
+    data = read(tmp_path / "a.jsonl", keep_unknown=True)
+    assert left_out(data, tmp_path / "trn.json") == ["uid"]
+    write(data, tmp_path / "trn.json", drop=["uid"])
+    (row,) = (tmp_path / "trn.json").read_text().splitlines()
+    names = [name for name, _ in json.loads(row, object_pairs_hook=list)]
+    assert len(names) == len(set(names))
+    copied(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert records(tmp_path / "b.jsonl") == records(tmp_path / "a.jsonl")
+
+
 def test_values_for_each_label_stay_in_the_order_of_the_labels(tmp_path):
     rows = [
         '{"text": "x", "labels": ["a", "b"]}',
@@ -188,6 +212,48 @@ def test_columns_of_csv_and_parquet_are_kept(tmp_path):
     assert pq.read_table(tmp_path / "e.parquet").to_pylist() == table.to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("text", "lost", "kept"),
+    [
+        ("text,labels,,\na dog,x,,\na rose,y,1,2\n", [""], ["text", "labels"]),
+        ("text,labels,x,x,year\na dog,x,1,2,3\na rose,y,4,5,6\n", ["x"], ["text", "labels", "year"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["b.jsonl", "b.csv", "b.parquet", "b.fasttext"])
+def test_columns_that_share_a_name_are_left_out_and_said(text, lost, kept, name, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    data = read(tmp_path / "a.csv", keep_unknown=True)
+    lost = [*(kept[2:] if name == "b.fasttext" else []), *lost]
+    assert left_out(data, tmp_path / name) == lost
+    with pytest.raises(LabelwoodError, match="cannot hold"):
+        write(data, tmp_path / name)
+    write(data, tmp_path / name, drop=lost)
+    got = read(tmp_path / name, keep_unknown=True)
+    assert got.texts.to_pylist() == ["a dog", "a rose"]
+    assert got.fields is None or got.fields.names() == kept[2:]
+    assert left_out(got, tmp_path / "c.jsonl") == []
+
+
+def test_columns_of_parquet_that_share_a_name_are_left_out_and_said(tmp_path):
+    columns = [pa.array(["a dog"]), pa.array([["x"]]), pa.array([1]), pa.array([2])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["text", "labels", "n", "n"]), tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", keep_unknown=True)
+    assert left_out(data, tmp_path / "b.jsonl") == ["n"]
+    write(data, tmp_path / "b.jsonl", drop=["n"])
+    assert records(tmp_path / "b.jsonl") == [{"text": "a dog", "labels": ["x"]}]
+    assert read(tmp_path / "a.parquet").texts.to_pylist() == ["a dog"]  # as training reads it
+
+
+def test_fields_beyond_those_that_can_be_columns_are_left_out_and_said(tmp_path):
+    rows = [{"text": "x", f"f{i}": i} for i in range(1003)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = read(tmp_path / "a.jsonl", keep_unknown=True)
+    for name in ("b.parquet", "b.csv"):
+        assert left_out(data, tmp_path / name) == ["f1000", "f1001", "f1002"]
+    write(data, tmp_path / "b.parquet", drop=["f1000", "f1001", "f1002"])
+    assert pq.read_schema(tmp_path / "b.parquet").names == ["text", *(f"f{i}" for i in range(1000))]
+
+
 def test_a_field_whose_name_the_output_needs_is_left_out_and_said(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"title": "the title", "text": "the body"}\n')
     data = read(tmp_path / "a.jsonl", columns=Columns(text=("title",)), keep_unknown=True)
@@ -219,6 +285,9 @@ def test_filters_are_written_where_they_are_looked_for_or_said_to_be_left_out(tm
     (tmp_path / "in" / "filter_test.txt").write_text("1 0\n")
     data = read(tmp_path / "in" / "test.jsonl")
     assert left_out(data, tmp_path / "out" / "rows.jsonl") == ["filters"]
+    with pytest.raises(LabelwoodError, match=r"whose name has the word train or test.*or .*drop=\[\"filters\"\]"):
+        write(data, tmp_path / "out" / "rows.jsonl")
+    assert list((tmp_path / "out").iterdir()) == []
     write(data, tmp_path / "out" / "test.parquet")
     got = read(tmp_path / "out" / "test.parquet")
     assert got.filters.tolist() == [[1, 0]]

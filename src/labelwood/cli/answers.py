@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from labelwood.data.publishing import binary_output, check_output
+from labelwood.data.publishing import binary_output, check_main_name, check_output
 from labelwood.data.source import plain_name
 from labelwood.errors import ParameterError
 
@@ -26,6 +26,7 @@ def check_answers(path: Path, *, label_texts: bool, overwrite: bool) -> None:
         ...
         labelwood.errors.ParameterError: answers.xlsx: answers are *.jsonl, *.csv, *.tsv or *.parquet; name the file so
     """
+    check_main_name(path)
     if _kind(path) in {"csv", "tsv"} and label_texts:
         raise ParameterError(
             f"{path}: CSV cannot hold the texts of labels; leave out --label-texts, or name it *.jsonl"

@@ -9,10 +9,18 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.grouped import GroupOptions
-from labelwood.cli.reading import is_same_file, read_rows, with_data_options
+from labelwood.cli.reading import check_not_read, is_same_file, read_rows, with_data_options
 from labelwood.errors import ParameterError
 
 NAME = "convert"
+_OPTIONS = {  # that tell what `Columns` takes
+    "text": "--text-column",
+    "labels": "--label-column",
+    "id": "--id-column",
+    "rows": "--rows-column",
+    "group": "--group-column",
+    "label_separator": "--label-separator",
+}
 
 
 @with_data_options(split="train", kind=GroupOptions)
@@ -33,11 +41,12 @@ def run(
     __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
     .bz2, .zst. Other fields of rows and labels come along where the format can hold them; left_out names the rest.
     """
-    from labelwood.data.read import main_file
-    from labelwood.data.write import check_targets, known_format, left_out, write_without
+    from labelwood.data.write import check_targets, known_format, left_out, targets, write_without
 
-    name, source = known_format(output, to), main_file(data, reading.split)
+    name, (source, *others) = known_format(output, to), reading.files(data)
     check_targets(output, name, overwrite=overwrite, inputs=[source])
+    check_not_read([output], others)
+    check_not_read(targets(output, name)[1:], [source, *others])
     rows = read_rows(data, reading, keep_unknown=True)
     lost = left_out(rows, output, format=name)
     if is_same_file(output, source):
@@ -59,3 +68,10 @@ def _check_onto_itself(output: Path, name: str, reading: GroupOptions, lost: lis
         raise ParameterError(f"{output} is what is read, and joined columns cannot be told apart; name another file")
     if lost:
         raise ParameterError(f"{output} is what is read, and {', '.join(lost)} would be lost; name another file")
+    usual = GroupOptions().columns()
+    if renamed := [name for name, value in reading.columns().items() if value != usual[name]]:
+        given = ", ".join(_OPTIONS[name] for name in renamed)
+        raise ParameterError(
+            f"{output} is what is read, and its copy would have the usual columns and separator, not those of {given}; "
+            "name another file"
+        )

@@ -11,9 +11,8 @@ import typer
 
 from labelwood.cli import options
 from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
-from labelwood.cli.reading import about, is_same_file, with_data_options
+from labelwood.cli.reading import about, check_not_read, with_data_options
 from labelwood.cli.train import table, vectorizer_of
-from labelwood.errors import ParameterError
 
 NAME = "impute"
 
@@ -44,10 +43,12 @@ def run(
     """
     from labelwood.aggregated.imputing import impute
     from labelwood.data.groups import check_groups, fields_of_both, rows_with_labels
-    from labelwood.data.write import left_out, write_without
+    from labelwood.data.write import check_targets, left_out, table_format, write_without
     from labelwood.models.rows import features_to_learn_from
 
-    name = _check_output(output, data, reading.split, overwrite)
+    name = table_format(output).NAME
+    check_targets(output, name, overwrite=overwrite)
+    check_not_read([output], [*reading.files(data), config])
     settings = options.settings(config, assign or [])
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     if threads is not None:
@@ -68,18 +69,6 @@ def run(
         write_without(single, output, name, values=imputed.values, overwrite=overwrite)
     facts = {"output": str(output), "groups": groups.Y.shape[0], "rows": len(rows), "labels": rows.n_labels}
     options.report(facts | imputed.describe() | options.left_out(lost, json), json, title="Imputed")
-
-
-def _check_output(output: Path, data: Path, split: str, overwrite: bool) -> str:
-    """The name of the format to write, where it can be written."""
-    from labelwood.data.read import main_file
-    from labelwood.data.write import check_targets, table_format
-
-    if is_same_file(output, main_file(data, split)):
-        raise ParameterError(f"{output} is what is read; name another file to write")
-    name = table_format(output).NAME
-    check_targets(output, name, overwrite=overwrite)
-    return name
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> No
 
 def left_out(names: list[str], as_json: bool) -> dict[str, Any]:
     """What a file could not hold, as a fact of the report; nothing where it holds everything."""
-    return {"left_out": names if as_json else ", ".join(names)} if names else {}
+    return {"left_out": names if as_json else ", ".join(name or '""' for name in names)} if names else {}
 
 
 def _shown(value: Any) -> str:

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.reading import DataOptions, about, is_same_file, read_rows, row_counter, with_data_options
-from labelwood.errors import ParameterError
+from labelwood.cli.reading import DataOptions, about, check_not_read, read_rows, row_counter, with_data_options
 
 NAME = "predict"
 
@@ -49,11 +48,13 @@ def run(
 
     CSV has columns id, labels and scores, the latter two separated by semicolons; Parquet has lists.
     """
+    from labelwood.cli.answers import check_answers
     from labelwood.cli.loading import load_classifier
 
     output = None if str(output) == "-" else output
     if output is not None:
-        _check_output(output, data, reading.split, label_texts=label_texts, overwrite=overwrite)
+        check_answers(output, label_texts=label_texts, overwrite=overwrite)
+        check_not_read([output], [*reading.files(data), include, exclude, filter_file])
     classifier = load_classifier(model, threads, assign, verify=not no_verify)
     limits: dict[str, Any] = {"include": _names(include), "exclude": _names(exclude), "min_score": min_score}
     started, n_rows = time.perf_counter(), 0
@@ -95,15 +96,6 @@ def _names(path: Path | None) -> list[str] | None:
     from labelwood.data.source import Source
 
     return [name for name in decode_lines(Source(path)) if name]
-
-
-def _check_output(output: Path, data: Path, split: str, *, label_texts: bool, overwrite: bool) -> None:
-    from labelwood.cli.answers import check_answers
-    from labelwood.data.read import main_file
-
-    if is_same_file(output, main_file(data, split)):
-        raise ParameterError(f"{output} is what is read; name another file to write")
-    check_answers(output, label_texts=label_texts, overwrite=overwrite)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -63,6 +63,14 @@ class DataOptions:
             "label_numbers": self.label_numbers,
             "limits": ReadLimits.of(self.limit or []),
         }
+
+    def files(self, data: Path) -> list[Path]:
+        """The files that are read for `data`: the main one first, then those that belong to it."""
+        from labelwood.data.read import main_file
+        from labelwood.data.write import files_around
+
+        main = main_file(data, self.split)
+        return [main, *files_around(main), *(() if self.label_file is None else (self.label_file,))]
 
     def columns(self) -> dict[str, Any]:
         """What `Columns` takes."""
@@ -138,6 +146,14 @@ def is_same_file(path: Path, other: Path) -> bool:
         return path.samefile(other)
     except OSError:
         return False
+
+
+def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path | None]) -> None:
+    """Raises where a file to be written is one that the command reads."""
+    there = [path for path in inputs if path is not None]
+    for output in outputs:
+        if any(is_same_file(output, path) for path in there):
+            raise ParameterError(f"{output} is what is read; name another file to write")
 
 
 @contextlib.contextmanager

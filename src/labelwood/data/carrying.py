@@ -31,10 +31,11 @@ def lost_fields(data: Dataset, how: str | None, reserved: Collection[str]) -> li
 
 def _lost(fields: Fields, ids: Any, how: str | None, reserved: Collection[str]) -> list[str]:
     if how is None:
-        return fields.names()
-    unfit = {"json": fields.json_texts, "columns": fields.columns, "text": fields.text_columns}[how][1]
-    id_names = {"id", "uid"} if ids is None else set[str]()
-    return [name for name in fields.names() if name in unfit or (name in reserved and name not in id_names)]
+        return [*fields.names(), *fields.repeated]
+    unfit = set({"json": fields.json_texts, "columns": fields.columns, "text": fields.text_columns}[how][1])
+    id_names = {"id"} if ids is None else set[str]()  # a "uid" is always written, and counts rows that have no ids
+    lost = [name for name in fields.names() if name in unfit or (name in reserved and name not in id_names)]
+    return [*lost, *fields.repeated]
 
 
 def without_fields(data: Dataset, names: Collection[str]) -> Dataset:
@@ -73,8 +74,9 @@ def _more(fields: Fields | None) -> Iterator[tuple[str, bool]]:
 
 def _object(row: dict[str, Any], more: tuple[str, bool], inner: Iterator[tuple[str, bool]]) -> str:
     text, whole_id = more
-    if whole_id and isinstance(row.get("id"), str):
-        row["id"] = int(row["id"])
+    name = "uid" if "uid" in row else "id"
+    if whole_id and isinstance(row.get(name), str):
+        row[name] = int(row[name])
     rows = row.get("rows")
     if rows is None:
         written = json.dumps(row, ensure_ascii=False)

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from labelwood.data import json_text
-from labelwood.errors import LabelwoodError
 
 _TEXT = "json"  # the only column of a table that holds fields as JSON text
 _MAX_COLUMNS = 1000  # that JSON text may become
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,7 @@ class Fields:
     table: Any  # Arrow table with a row for each row
     is_json: bool = False
     whole_ids: Any = None  # Arrow boolean array, or None
+    repeated: tuple[str, ...] = ()  # names that several columns had, which were not read
 
     @classmethod
     def of_json(cls, texts: list[str], whole_ids: Any = None) -> Fields:
@@ -64,27 +65,32 @@ class Fields:
             return self
         if not self.is_json:
             kept = [name for name in self.table.column_names if name not in unwanted]
-            return replace(self, table=self.table.select(kept))
+            return replace(self, table=self.table.select(kept), repeated=self._repeated_but(unwanted))
         texts = [
             json_text.joined([pair for pair in json_text.members(f"{{{text}}}") if pair[0] not in unwanted])
             for text in self._texts()
         ]
         return Fields.of_json(texts, self.whole_ids)
 
+    def _repeated_but(self, names: set[str]) -> tuple[str, ...]:
+        return tuple(name for name in self.repeated if name not in names)
+
     @cached_property
     def json_texts(self) -> tuple[list[str], list[str]]:
         """The inside of each row's object, and the names of the fields that JSON cannot hold."""
         if self.is_json:
             return list(self._texts()), []
-        plain, unfit = {}, []
+        plain: list[list[str]] = []  # a column each, with its name before every value
+        unfit: list[str] = []
         for name in self.table.column_names:
             values = _json_values(self.table[name])
             if values is None:
                 unfit.append(name)
             else:
-                plain[name] = [json.dumps(value, ensure_ascii=False) for value in values]
-        rows = zip(*plain.values(), strict=True) if plain else iter([()] * len(self))
-        return [json_text.joined(list(zip(plain, row, strict=True))) for row in rows], unfit
+                key = json_text.quoted(name)
+                plain.append([f"{key}: {_ENCODE(value)}" for value in values])
+        rows = zip(*plain, strict=True) if plain else iter([()] * len(self))
+        return [", ".join(row) for row in rows], unfit
 
     @cached_property
     def columns(self) -> tuple[Any, list[str]]:
@@ -92,24 +98,23 @@ class Fields:
         if not self.is_json:
             return self.table, []
         found, unfit = {}, []
-        for name, values in self._by_name().items():
+        columns, surplus = self._by_name()
+        for name, values in columns.items():
             column = _one_kind(values)
             if column is None:
                 unfit.append(name)
             else:
                 found[name] = column
-        return pa.table(found) if found else self.table.select([]), unfit
+        return pa.table(found) if found else self.table.select([]), unfit + surplus
 
     @cached_property
     def text_columns(self) -> tuple[Any, list[str]]:
         """The same as texts; lists and objects have none."""
         table, unfit = self.columns[0], list(self.columns[1])
-        for name in table.column_names:
-            column = _as_text(table[name])
-            place = table.column_names.index(name)
-            table = table.remove_column(place) if column is None else table.set_column(place, name, column)
-            unfit += [name] if column is None else []
-        return table, unfit
+        found = {name: _as_text(table[name]) for name in table.column_names}
+        unfit += [name for name, column in found.items() if column is None]
+        texts = {name: column for name, column in found.items() if column is not None}
+        return pa.table(texts) if texts else table.select([]), unfit
 
     def whole(self) -> list[bool]:
         """For each row, whether its id is a number."""
@@ -118,16 +123,17 @@ class Fields:
     def _texts(self) -> Iterable[str]:
         return chain.from_iterable(chunk.to_pylist() for chunk in self.table[_TEXT].chunks)
 
-    def _by_name(self) -> dict[str, list[Any]]:
+    def _by_name(self) -> tuple[dict[str, list[Any]], list[str]]:
+        """The values of the first fields that come, as many as can be columns, and the names of all others."""
         columns: dict[str, list[Any]] = {}
+        surplus: dict[str, None] = {}
         for row, text in enumerate(self._texts()):
             for name, value in json.loads(f"{{{text}}}").items():
                 if name not in columns and len(columns) == _MAX_COLUMNS:
-                    raise LabelwoodError(
-                        f"the rows have more than {_MAX_COLUMNS} different fields, too many for columns; write jsonl"
-                    )
-                columns.setdefault(name, [None] * len(self))[row] = value
-        return columns
+                    surplus[name] = None
+                else:
+                    columns.setdefault(name, [None] * len(self))[row] = value
+        return columns, list(surplus)
 
 
 def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None:
@@ -147,7 +153,7 @@ def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None
     whole = None
     if any(part.whole_ids is not None for part in filled):
         whole = pa.concat_arrays([pa.array(part.whole(), pa.bool_()) for part in filled])
-    return Fields(table, first.is_json, whole)
+    return Fields(table, first.is_json, whole, first.repeated)
 
 
 def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_row: Any) -> Fields | None:
@@ -166,7 +172,8 @@ def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_ro
         pairs = zip(own.json_texts[0], rest.json_texts[0], strict=True)
         return Fields.of_json([", ".join(filter(None, pair)) for pair in pairs])
     columns = {name: part.table[name] for part in (own, rest) for name in part.table.column_names}
-    return Fields(pa.table(columns)) if columns else None
+    repeated = tuple(dict.fromkeys([*own.repeated, *rest.repeated]))
+    return Fields(pa.table(columns) if columns else own.table.select([]), repeated=repeated)
 
 
 def ids_as_they_were(ids: Any, fields: Fields | None) -> Any:

@@ -48,16 +48,22 @@ def joined(pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> str:
         >>> joined([("a", "1.50"), ("é", "[]")])
         '"a": 1.50, "é": []'
     """
-    return ", ".join(f"{_quoted(key)}: {value}" for key, value in pairs)
+    return ", ".join(f"{quoted(key)}: {value}" for key, value in pairs)
 
 
-def _quoted(key: str) -> str:
-    quoted = json.dumps(key, ensure_ascii=False)
+def quoted(key: str) -> str:
+    """A key as text.
+
+    Example:
+        >>> quoted("é")
+        '"é"'
+    """
+    text = json.dumps(key, ensure_ascii=False)
     try:
-        quoted.encode()
+        text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
         return json.dumps(key)
-    return quoted
+    return text
 
 
 def _after_space(text: str, place: int) -> int:

@@ -128,7 +128,14 @@ def _write_lines(data: Dataset, lines: list[str], target: Path, there: Path | No
                 f"{there} says other things of the labels than this data, and what it says would be lost; write to "
                 "another folder, or remove it first"
             )
-    with text_output(target if there is None else there) as out:
+        if found.lines is not None or plain_name(there) == plain_name(target):
+            target = there
+        elif list(found.labels) != list(wanted.labels)[: len(found.labels)]:
+            raise LabelwoodError(
+                f"{there} numbers the labels otherwise than {target.name} would beside it; write to another folder, or "
+                "remove it first"
+            )
+    with text_output(target) as out:
         out.writelines(f"{line}\n" for line in lines)
 
 

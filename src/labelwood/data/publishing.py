@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,7 +25,27 @@ class _Group:
     files: list[tuple[Path, Path]] = field(default_factory=list)  # where it lies, and its name to be
 
 
+# By these names readers find what belongs to the data of a folder.
+_OF_LABELS = re.compile(r"labels\.jsonl|label_names\.txt|output-items\.txt|lbl\.json|lbl_X_Xf\.txt")
+_OF_FILTERS = re.compile(r"filter_(labels_)?(train|test)\.txt")
+_DEVICES = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _open: ContextVar[_Group | None] = ContextVar("open", default=None)
+
+
+def check_main_name(path: Path) -> None:
+    """Raises where a file of rows or answers would be taken for another part of the folder's data.
+
+    Example:
+        >>> check_main_name(Path("lbl.json"))
+        Traceback (most recent call last):
+        ...
+        labelwood.errors.InputError: lbl.json: cannot hold rows: files of this name describe labels; name another file
+    """
+    name = plain_name(path)
+    if _OF_LABELS.fullmatch(name):
+        raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
+    if _OF_FILTERS.fullmatch(name):
+        raise InputError("cannot hold rows: files of this name list pairs that may not count; name another file", path)
 
 
 def check_output(path: Path, *, overwrite: bool = False) -> None:
@@ -39,14 +60,36 @@ def check_output(path: Path, *, overwrite: bool = False) -> None:
     if str(path) == "-":
         raise InputError("cannot be written: it is standard output and no file; name a file", path)
     try:
+        if _is_among_devices(path):
+            raise InputError(
+                "cannot be written: it is a device; name a file (labelwood predict prints where -o is - or left out)",
+                path,
+            )
         if path.exists() and not path.is_file():
-            raise InputError("cannot be written: it is a folder or a device; name a file", path)
+            raise InputError("cannot be written: it is a folder, a pipe or a device; name a file", path)
         if not path.parent.is_dir():
             raise InputError("cannot be written: there is no such folder; make it first", path)
-        if os.path.lexists(path) and not overwrite:
-            raise _already_there(path)
+        if os.path.lexists(path):
+            if _is_of_model(path):
+                raise InputError("cannot be written: it belongs to the model in its folder; name another file", path)
+            if not overwrite:
+                raise _already_there(path)
     except OSError as e:
         raise _unwritable(path, e) from None
+
+
+def _is_among_devices(path: Path) -> bool:
+    """Whether it lies where the system shows devices and processes: ``/dev/stdout`` may lead to a plain file."""
+    folders = [folder := path.parent.resolve(), *folder.parents]
+    return Path("/dev/shm") not in folders and any(device in folders for device in _DEVICES)
+
+
+def _is_of_model(path: Path) -> bool:
+    manifest = path.with_name("manifest.json")
+    if not manifest.is_file():
+        return False
+    content = manifest.read_bytes()
+    return b'"labelwood-model"' in content and (path.name == manifest.name or f'"{path.name}"'.encode() in content)
 
 
 def check_no_twin(path: Path, *inputs: Path) -> None:

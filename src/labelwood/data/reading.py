@@ -60,6 +60,7 @@ class Reading:
     has_numbers: bool = False  # whether labels are columns of a matrix by definition, and so are a filter's
     grouped: bool | None = None  # whether records are groups of rows; known from the first
     n_dense: int | None = None  # dense features of a row; known from the first
+    repeated: tuple[str, ...] = ()  # names that several columns share, which are not read
     keep_unknown: bool = False  # whether fields that a dataset has no part for are read too, and labels as they stand
 
     def describe_labels(self, catalogue: Catalogue, *, given: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -13,24 +14,24 @@ import pyarrow.compute as pc
 from labelwood.data import json_text
 from labelwood.data.dataset import Dataset
 from labelwood.data.fields import Fields
-from labelwood.data.reading import Columns
-from labelwood.data.source import Source
+from labelwood.data.reading import Columns, Reading
 
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
-def with_columns(data: Dataset, table: Any, columns: Columns) -> Dataset:
+def with_columns(data: Dataset, table: Any, reading: Reading) -> Dataset:
     """The dataset that was made of a table, with the table's other columns.
 
     Example:
+        >>> from labelwood.data.source import Source
         >>> table = pa.table({"text": ["a dog"], "year": [1899]})
-        >>> with_columns(Dataset.from_texts(["a dog"]), table, Columns()).fields.names()
+        >>> with_columns(Dataset.from_texts(["a dog"]), table, Reading(Source("-"))).fields.names()
         ['year']
     """
-    groups = data.groups
+    groups, columns = data.groups, reading.columns
     if groups is None or columns.group is not None:
-        return replace(data, fields=_columns(table, _of_rows(columns), columns.id, data.ids))
-    own = _columns(table, {columns.labels, columns.rows}, columns.id, groups.ids)
+        return replace(data, fields=_columns(table, _of_rows(columns), columns.id, data.ids, reading.repeated))
+    own = _columns(table, {columns.labels, columns.rows}, columns.id, groups.ids, reading.repeated)
     inner = pc.list_flatten(table[columns.rows].combine_chunks())
     if isinstance(inner, pa.ChunkedArray):
         inner = inner.combine_chunks()
@@ -59,12 +60,11 @@ def with_json(data: Dataset, lines: Iterable[str], columns: Columns) -> Dataset:
     return replace(data, fields=members, groups=replace(groups, fields=own))
 
 
-def all_columns(source: Source, names: list[str], line: int | None = None) -> list[str]:
-    """The names of all columns, each of which must be there once."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise source.error(f"has the column {twice!r} twice; give every column its own name", line)
-    return names
+def all_columns(reading: Reading, names: list[str]) -> list[str]:
+    """The names of the columns that can be told apart; `reading` remembers the others, none of which is needed."""
+    times = Counter(names)
+    reading.repeated = tuple(name for name in times if times[name] > 1)
+    return [name for name in names if times[name] == 1]
 
 
 def _of_rows(columns: Columns) -> set[str]:
@@ -72,7 +72,7 @@ def _of_rows(columns: Columns) -> set[str]:
     return {name for name in named if name is not None}
 
 
-def _columns(table: Any, known: set[str], id_name: str, ids: Any) -> Fields | None:
+def _columns(table: Any, known: set[str], id_name: str, ids: Any, repeated: tuple[str, ...] = ()) -> Fields | None:
     """The columns that are not known; an id that could not be used is one of them."""
     known = known if ids is None else known | {id_name}
     whole = None
@@ -80,7 +80,9 @@ def _columns(table: Any, known: set[str], id_name: str, ids: Any) -> Fields | No
         whole = pc.is_valid(table[id_name].combine_chunks())
         whole = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
     rest = table.select([name for name in table.column_names if name not in known])
-    return Fields(rest, whole_ids=whole) if rest.num_columns or whole is not None else None
+    if not rest.num_columns and whole is None and not repeated:
+        return None
+    return Fields(rest, whole_ids=whole, repeated=repeated)
 
 
 def _json(lines: Iterable[str], known: set[str], id_name: str, ids: Any) -> Fields | None:

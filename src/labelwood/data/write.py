@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -15,10 +16,10 @@ from labelwood.data.carrying import lost_fields, without_fields
 from labelwood.data.catalogue import BESIDE
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_files import filter_path, write_filters
-from labelwood.data.publishing import check_no_twin, check_output, together
+from labelwood.data.publishing import check_main_name, check_no_twin, check_output, together
 from labelwood.data.reading import Format, TableFormat
-from labelwood.data.source import plain_name
-from labelwood.errors import InputError, LabelwoodError, ParameterError
+from labelwood.data.source import beside_path, plain_name
+from labelwood.errors import LabelwoodError, ParameterError
 
 _BY_LINE = frozenset({"xc", "xc-split", "xc-json", "pecos"})  # their labels are columns of a matrix by definition
 
@@ -66,6 +67,11 @@ def write(
     check_targets(target, name, overwrite=overwrite)
     dropped = {drop} if isinstance(drop, str) else set(drop)
     lost = [part for part in left_out(data, target, format=name, values=values) if part not in dropped]
+    if "filters" in lost:
+        raise LabelwoodError(
+            f"{target}: filters are looked for only beside a file whose name has the word train or test, like "
+            'test.jsonl; name the file so, or leave them out with drop=["filters"]'
+        )
     if lost:
         shown = f"{', '.join(lost[:10])}{', …' * (len(lost) > 10)}"
         raise LabelwoodError(
@@ -168,13 +174,41 @@ def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Pa
         ...
         labelwood.errors.InputError: /nowhere/rows.jsonl: cannot be written: there is no such folder; make it first
     """
-    from labelwood.data.formats import COMPANIONS
-
-    if plain_name(path) in {*BESIDE, "lbl.json"}:
-        raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
-    for file in (path, *(COMPANIONS[name](path) if name in COMPANIONS else ())):
+    check_main_name(path)
+    for file in targets(path, name):
         check_output(file, overwrite=overwrite)
         check_no_twin(file, *inputs)
+
+
+def targets(path: Path, name: str) -> list[Path]:
+    """The files that a dataset of this format takes, those apart that other data may share.
+
+    Example:
+        >>> [file.name for file in targets(Path("trn_X_Xf.txt"), "xc-split")]
+        ['trn_X_Xf.txt', 'trn_X_Y.txt']
+    """
+    from labelwood.data.formats import COMPANIONS
+
+    return [path, *(COMPANIONS[name](path) if name in COMPANIONS else ())]
+
+
+def files_around(path: Path) -> list[Path]:
+    """The files beside one that a reader of it may take too: its labels, their descriptions and the filter.
+
+    Example:
+        >>> files_around(Path("/nowhere/test.jsonl"))
+        []
+    """
+    from labelwood.data.read import split_of_name
+
+    split = split_of_name(plain_name(path))
+    names = [*BESIDE, "lbl.json", "lbl_X_Xf.txt"]
+    if split is not None:
+        names += [f"filter_labels_{split}.txt", f"filter_{split}.txt"]
+    with contextlib.suppress(ParameterError):  # a name that tells no format has no companions
+        names += [plain_name(file) for file in targets(path, format_of_name(path))[1:]]
+    around = (beside_path(path, name) for name in names)
+    return [file for file in around if file is not None]
 
 
 def _check(data: Dataset) -> None:

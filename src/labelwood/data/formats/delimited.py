@@ -42,13 +42,13 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     header = _header(source)
     wanted = check_columns(source, header, reading.columns, line=1)
     if reading.keep_unknown:
-        wanted = all_columns(source, header, line=1)
+        wanted = all_columns(reading, header)
     row = 0
     for batch in _batches(source, wanted):
         try:
             table = pa.Table.from_batches([batch])
             rows = to_dataset(table, reading)
-            yield with_columns(rows, table, reading.columns) if reading.keep_unknown else rows
+            yield with_columns(rows, table, reading) if reading.keep_unknown else rows
         except RowError as e:
             raise source.error(f"row {row + e.row + 1} below the header: {e.message}") from None
         row += len(batch)

@@ -41,7 +41,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
     try:
         for table in _tables(source, reading):
             rows = to_dataset(table, reading)
-            yield with_columns(rows, table, reading.columns) if reading.keep_unknown else rows
+            yield with_columns(rows, table, reading) if reading.keep_unknown else rows
             row += len(table)
     except RowError as e:
         raise source.error(f"row {row + e.row + 1}: {e.message}") from None
@@ -58,7 +58,7 @@ def _tables(source: Source, reading: Reading) -> Iterator[Any]:
         schema = metadata.schema.to_arrow_schema()
         wanted = check_columns(source, schema.names, reading.columns)
         if reading.keep_unknown:
-            wanted = all_columns(source, schema.names)
+            wanted = all_columns(reading, schema.names)
         decoded = _check_size(source, 8 * sum(chunk.num_values for chunk in _chunks(metadata, wanted)), size)
         with pq.ParquetFile(stream, metadata=metadata, read_dictionary=_repeated(metadata, wanted)) as file:
             for batch in file.iter_batches(_ROWS, columns=wanted):

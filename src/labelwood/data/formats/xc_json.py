@@ -49,7 +49,10 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes rows to `path` and the labels to ``lbl.json`` beside it, compressed alike."""
+    """Writes rows to `path` and the labels to ``lbl.json`` beside it, compressed alike.
+
+    Without ``target_rel`` every label counts one.
+    """
     if data.texts is None or data.Y is None or data.labels is None:
         raise LabelwoodError("xc-json needs texts and labels, which this data does not have")
     indptr = pa.array(data.Y.indptr, pa.int64())
@@ -59,7 +62,8 @@ def write(data: Dataset, path: Path) -> None:
         "content": data.texts,
         "target_ind": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.indices)),
     }
-    if data.fields is None or "target_rel" not in data.fields.names():
+    is_given = data.fields is not None and "target_rel" in data.fields.names()
+    if not is_given and (data.Y.data != 1).any():
         rows["target_rel"] = pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.data))
     write_label_titles(data, path)
     with text_output(path) as out:
