@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from hashlib import sha256
 from threading import Lock
 from typing import Any, Protocol
@@ -112,7 +113,7 @@ class SubwordTokenizer:
         """How many tokens there are."""
         return int(self._rules.get_vocab_size(with_added_tokens=True))
 
-    @property
+    @cached_property
     def highest_id(self) -> int:
         """The largest number of a token, marks of begin and end included."""
         with _refusing("the tokenizer cannot read a text"):
