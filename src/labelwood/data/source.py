@@ -133,6 +133,14 @@ class Source:
         if last := b"".join(rest):
             yield Block(last, line)
 
+    @cached_property
+    def plain_path(self) -> Path | None:
+        """The file for readers that open it themselves; None where it is compressed, a stream, or beyond the limits."""
+        if self._is_once or self.limits.excess(self.stored_size, self.stored_size) is not None:
+            return None
+        with self._raw() as raw:
+            return self.path if _compression(raw.read(_MAGIC_BYTES)) is None else None
+
     def undecodable_line(self) -> int | None:
         """The first line that is not UTF-8 text, where it can still be told."""
         for block in () if self._is_once else self.blocks():
