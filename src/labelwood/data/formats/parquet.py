@@ -26,6 +26,7 @@ RESERVED = frozenset({"id", "text", "labels", "rows"})
 _MAGIC = b"PAR1"
 _ROWS = 1 << 16
 _DECODED = 64 << 20  # bytes at a time
+_DENSE = 16  # times smaller; what packs so well may be one long string that is repeated
 _FEW = 64  # bytes a value; strings that take fewer are repeated ones
 
 
@@ -88,7 +89,7 @@ def _chunks(metadata: Any, wanted: list[str]) -> Iterator[Any]:
 def _rows_at_a_time(metadata: Any, wanted: list[str]) -> int:
     """Fewer rows where they are large; strings that are repeated count as their numbers do."""
     n_bytes = sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for chunk in _chunks(metadata, wanted))
-    return max(1, min(_ROWS, metadata.num_rows * _DECODED // max(n_bytes, 1)))
+    return int(max(1, min(_ROWS, metadata.num_rows * _DECODED // max(n_bytes, 1))))
 
 
 def _check_size(source: Source, n_bytes: int, size: int) -> int:
@@ -102,7 +103,11 @@ def _repeated(metadata: Any, wanted: list[str]) -> list[str]:
     few = {
         chunk.path_in_schema
         for chunk in _chunks(metadata, wanted)
-        if chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size < _FEW * chunk.num_values
+        if chunk.physical_type == "BYTE_ARRAY"
+        and (
+            chunk.total_uncompressed_size < _FEW * chunk.num_values
+            or chunk.total_uncompressed_size > _DENSE * chunk.total_compressed_size
+        )
     }
     return sorted(few)
 
