@@ -88,9 +88,9 @@ def test_numbers_of_which_most_are_ids_are_not_made_lines(size, tmp_path, monkey
     monkeypatch.setattr(source, "_BLOCK", size)
     catalogue(tmp_path, id=[str(7 * line + 7) for line in range(200)])
     path = write_rows(tmp_path, "rows.jsonl", [[7 * i] for i in range(1, 20)] + [[8]])
-    with pytest.raises(InputError, match="label 8 is no id in .*add it to that file"):
+    with pytest.raises(InputError, match=r"label 8 is no id in .*add it to that file"):
         read(path)
-    with pytest.raises(InputError, match="19 of 20 labels are ids in .*; leave out --label-numbers lines"):
+    with pytest.raises(InputError, match=r"19 of 20 labels are ids in .*; leave out --label-numbers lines"):
         read(path, label_numbers="lines")
     data = read(write_rows(tmp_path, "rows.jsonl", [[i] for i in range(20)]), label_numbers="lines")
     assert labels_of(data)[3] == ["28"]

@@ -164,6 +164,7 @@ def _open(
     if label_numbers not in (None, *get_args(LabelNumbers)):
         raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
     source = Source(main_file(Path(path), split), limits)
+    source.refuse_utf16()
     name = format or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")

@@ -97,6 +97,25 @@ class Source:
         self._rest = None
         return cast("IO[bytes]", _Chained(head, rest))
 
+    def refuse_utf16(self) -> None:
+        """Raises where the content is text of two bytes a character.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+            >>> _ = path.write_bytes("text,labels".encode("utf-16-le"))
+            >>> Source(path).refuse_utf16()
+            Traceback (most recent call last):
+            ...
+            labelwood.errors.InputError: ...rows.csv: is UTF-16 text; save it as UTF-8
+        """
+        start = self.head[:64]
+        halves = start[::2], start[1::2]
+        empty = [len(half) > 1 and not any(half) for half in halves]
+        full = [len(half) > 1 and all(half) for half in halves]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or (empty[0] and full[1]) or (empty[1] and full[0]):
+            raise self.error("is UTF-16 text; save it as UTF-8")
+
     def read(self) -> bytes:
         """The whole uncompressed content."""
         with self.open() as stream:

@@ -114,7 +114,9 @@ def sparse_pieces(
                 data, with_labels, svmlight, n_labels, n_features, thread_count(None)
             )
         except NativeLineError as e:
-            raise source.error(e.message, first_line + e.line) from None
+            is_found = header is None and reading.catalogue is not None and not reading.catalogue_given
+            unless = UNLESS_OTHER if is_found and e.message.startswith("label ") else ""
+            raise source.error(f"{e.message}{unless}", first_line + e.line) from None
         X = _csr(features, n_features if header is not None else feature_cols)
         if header is None:
             check_width(source, "features", feature_cols)
