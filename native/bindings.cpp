@@ -17,6 +17,7 @@
 #include "centroid.h"
 #include "clustering.h"
 #include "compressed.h"
+#include "csv_rows.h"
 #include "dense_product.h"
 #include "eagle_bindings.h"
 #include "error.h"
@@ -452,6 +453,11 @@ nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n
   return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
 }
 
+size_t csv_rows_end_of(nb::bytes text, char delimiter) {
+  const std::string_view rows(text.c_str(), text.size());
+  return without_gil([&] { return csv_rows_end(rows, delimiter); });
+}
+
 nb::tuple part_marked_lines_of(nb::bytes text, nb::bytes prefix) {
   const std::string_view lines(text.c_str(), text.size()), mark(prefix.c_str(), prefix.size());
   MarkedLines m = without_gil([&] { return part_marked_lines(lines, mark); });
@@ -782,6 +788,7 @@ NB_MODULE(_native, m) {
 
   m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a, "n_threads"_a,
         "Rows of the field's text format: (labels, label columns, features, feature columns).");
+  m.def("csv_rows_end", csv_rows_end_of, "text"_a, "delimiter"_a, "The end of the last whole row of CSV; 0 where none ends.");
   m.def("part_marked_lines", part_marked_lines_of,
         "Of lines of words those without the prefix, as strings' bytes and offsets, and those with it, and ends of lines.");
   m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,

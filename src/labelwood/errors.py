@@ -42,6 +42,7 @@ class InputError(LabelwoodError):
     """
 
     def __init__(self, message: str, path: str | PathLike[str] | None = None, line: int | None = None) -> None:
+        self.message = message
         self.path = None if path is None else fspath(path)
         self.line = line
         place = ", ".join(p for p in (self.path, None if line is None else f"line {line}") if p)

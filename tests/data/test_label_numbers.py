@@ -72,10 +72,40 @@ def test_a_number_that_is_no_id_is_an_error_with_both_readings(label, tmp_path):
     path = write_rows(tmp_path, "rows.jsonl", [[3], [label]])
     with pytest.raises(InputError, match=rf"rows.jsonl, line 2: label {label} is no id in .*labels.jsonl") as caught:
         read(path)
-    assert ("'choir'; mend it, or say --label-numbers lines" in str(caught.value)) == (label == 4)
+    fixes = "add it to that file, or say --no-label-file if that file is for other data"
+    assert fixes in str(caught.value)
+    last = "; --label-numbers lines would make it 'choir' and all others lines as well"
+    assert (fixes + last in str(caught.value)) == (label == 4)
+    with pytest.raises(InputError, match=r"add it to that file(?!, or say --no-label-file)"):
+        read(path, label_file=tmp_path / "labels.jsonl")
     if label == 4:
         data = read(path, label_numbers="lines")
         assert labels_of(data) == [["jazz"], ["choir"]]
+
+
+@pytest.mark.parametrize("size", [1 << 20, 30])
+def test_numbers_of_which_most_are_ids_are_not_made_lines(size, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "_BLOCK", size)
+    catalogue(tmp_path, id=[str(7 * line + 7) for line in range(200)])
+    path = write_rows(tmp_path, "rows.jsonl", [[7 * i] for i in range(1, 20)] + [[8]])
+    with pytest.raises(InputError, match=r"label 8 is no id in .*add it to that file"):
+        read(path)
+    with pytest.raises(InputError, match=r"19 of 20 labels are ids in .*; leave out --label-numbers lines"):
+        read(path, label_numbers="lines")
+    data = read(write_rows(tmp_path, "rows.jsonl", [[i] for i in range(20)]), label_numbers="lines")
+    assert labels_of(data)[3] == ["28"]
+
+
+def test_ids_with_zeros_before_them_are_numbers_too(tmp_path):
+    catalogue(tmp_path, id=[f"{number:03}" for number in range(1, 101)])
+    for name in ("rows.jsonl", "rows.parquet", "rows.svm"):
+        data = read(write_rows(tmp_path, name, [[5], [17, 100]]))
+        assert labels_of(data) == [["005"], ["017", "100"]]
+
+
+def test_ids_that_differ_in_zeros_alone_are_no_numbers(tmp_path):
+    catalogue(tmp_path, id=["07", "7", "007", "x"])
+    assert labels_of(read(write_rows(tmp_path, "rows.jsonl", [[0], [1]]))) == [["07"], ["7"]]
 
 
 def test_numbers_are_lines_where_labels_have_names_although_one_is_called_by_a_number(tmp_path):
@@ -99,7 +129,9 @@ def test_numbers_that_could_all_be_both_are_an_error_unless_one_says_which(tmp_p
         read(path, label_numbers="names")
 
 
-@pytest.mark.parametrize("labels", [[[0], [2], [3]], [[2], [2], [0]], [[2], [2], [2]], [[0], [9], [2]]])
+@pytest.mark.parametrize(
+    "labels", [[[0], [2], [3]], [[0], [2], [2]], [[2], [2], [0]], [[2], [2], [2]], [[0], [9], [2]]]
+)
 @pytest.mark.parametrize("ids", [["vim", "2", "emacs", "nano"], ["0", "2", "3", "9"], ["5", "6", "7", "8"]])
 def test_blocks_do_not_decide(labels, ids, tmp_path, monkeypatch):
     catalogue(tmp_path, id=ids)
@@ -177,6 +209,36 @@ def test_batches_leave_a_catalogue_of_other_data_alone_as_reading_does(tmp_path)
     catalogue(tmp_path, id=["book", "film"])
     assert [list(data.labels) for data in (read(rows), *read_batches(rows))] == [["x", "y"]] * 2
     assert read(rows).label_file is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "labels"),
+    [
+        ("rows.txt", "1 1 2\n1 0:1\n", "a\nb\nc\n"),
+        ("rows.svm", "7 0:1\n1 0:1\n0 0:1\n", "a\nb\nc\n"),
+        ("rows.jsonl", '{"text": "a", "labels": ["x"]}\n', '{"id": "a"}\n{"id": "a"}\n'),
+        ("rows.jsonl", '{"text": "a", "labels": ["x"]}\n', '{"id": "a"}\n{"key": "a"}\n'),
+    ],
+)
+def test_an_error_of_a_neighbour_says_how_to_do_without_it(name, content, labels, tmp_path):
+    (tmp_path / name).write_text(content)
+    path = tmp_path / ("labels.jsonl" if labels.startswith("{") else "label_names.txt")
+    path.write_text(labels)
+    with pytest.raises(InputError, match=r", or say --no-label-file if that file is for other data$"):
+        read(tmp_path / name)
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / name, label_file=path)
+    assert "--no-label-file" not in str(caught.value)
+    assert len(read(tmp_path / name, label_file=False)) > 0
+
+
+def test_predicting_asks_nothing_of_labels_that_lie_beside_the_rows(labelwood, model, tmp_path):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    rows = write_rows(folder, "rows.jsonl", [["a", "b", "c"]])
+    catalogue(folder, id=["a", "x"])
+    assert labelwood("info", rows).status == 2
+    assert labelwood("predict", model, rows).status == 0
 
 
 def test_a_neighbour_is_used_unless_one_says_no(tmp_path):

@@ -162,3 +162,22 @@ def test_a_failing_disk_is_not_called_a_broken_compression(tmp_path, monkeypatch
     monkeypatch.setattr(plain, "_raw", lambda: Failing(b"content"))
     with pytest.raises(InputError, match=r"cannot be read .*Input/output"):
         plain.read()
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rows.csv", "text,labels\na,b\n"),
+        ("rows.jsonl", '{"text": "a", "labels": ["b"]}\n'),
+        ("rows.txt", "a text\n"),
+        ("labels.jsonl", '{"id": "b"}\n'),
+    ],
+)
+def test_text_of_two_bytes_a_character_is_named_as_such(name, content, coding, tmp_path):
+    (tmp_path / name).write_bytes(content.encode(coding))
+    path = tmp_path / ("rows.jsonl" if name == "labels.jsonl" else name)
+    if name == "labels.jsonl":
+        path.write_text('{"text": "a", "labels": ["b"]}\n')
+    with pytest.raises(InputError, match=f"{name}: is UTF-16 text; save it as UTF-8"):
+        read(path)

@@ -96,6 +96,25 @@ def test_unsound_csv_is_refused(text, words, tmp_path):
     assert any(part in str(caught.value) for part in words.split("|"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sep=;\r\ntext;labels\r\na, b;x\r\n",  # what Excel reads
+        "\ufeffsep=;\ntext;labels\na, b;x\n",
+        "text;labels;notes (short, long)\na, b;x;\n",  # the names of columns tell the delimiter
+        "text\tlabels\tnotes; and more, perhaps\na, b\tx\t\n",
+    ],
+)
+def test_the_delimiter_is_what_the_first_lines_tell(text, tmp_path):
+    data = read_csv(tmp_path, text)
+    assert (listed(data.texts), labels_of(data)) == (["a, b"], [["x"]])
+
+
+def test_blanks_around_the_name_of_a_column_are_an_error(tmp_path):
+    with pytest.raises(InputError, match="line 1: the column ' labels' has blanks around its name; write 'labels'"):
+        read_csv(tmp_path, "text, labels\na,x\n")
+
+
 def test_a_named_column_that_is_not_there_is_an_error_even_if_another_is(tmp_path):
     for columns in (Columns(text=("text", "abstrct")), Columns(labels="tags"), Columns(id="key"), Columns(dense="v")):
         with pytest.raises(InputError, match="has no column"):

@@ -83,7 +83,9 @@ def _batches(data: Path, reading: DataOptions, filter_file: Path | None, classif
     from labelwood.data.read import read_batches
 
     if filter_file is None:
-        yield from read_batches(data, **reading.arguments())
+        # Only filters need the labels of rows, so a file beside them that names others may lie there.
+        unused = {"label_file": False} if reading.label_file is None else {}
+        yield from read_batches(data, **(reading.arguments() | unused))
     else:
         yield read_rows(data, reading, filter_file=filter_file).align(classifier.labels_)
 

@@ -45,6 +45,7 @@ def read_catalogue(source: Source) -> Catalogue:
         >>> list(read_catalogue(Source(path)).labels)
         ['n1']
     """
+    source.refuse_utf16()
     if b"\0" in source.head:
         raise source.error("is no text; give a file that names a label a line")
     lines = decode_lines(source)

@@ -14,6 +14,11 @@ from labelwood.errors import LabelwoodError
 
 LabelNumbers: TypeAlias = Literal["ids", "lines"]
 _WHOLE = r"^(0|[1-9][0-9]{0,17})$"
+_PADDED = r"^[0-9]{1,18}$"
+_MOSTLY = 0.9  # so much of numbers that are ids is no chance where less than half of the lines have one
+
+
+UNLESS_OTHER = ", or say --no-label-file if that file is for other data"  # of one that was found and not given
 
 
 class LabelError(LabelwoodError):
@@ -40,22 +45,30 @@ class LabelIds:
         ['animal', 'plant']
     """
 
-    def __init__(self, names: Any, ids: Any, where: str, meaning: LabelNumbers | None = None) -> None:
+    def __init__(
+        self, names: Any, ids: Any, where: str, meaning: LabelNumbers | None = None, *, given: bool = True
+    ) -> None:
         self._names, self._ids, self._where, self._meaning = names, ids, where, meaning
+        self._or_without = "" if given else UNLESS_OTHER
+        self._n_met = self._n_ids = 0  # numbers that were said to be lines, and those of them that are ids
         self._id_too: int | None = None  # a number that was taken for a line and is an id as well
         self._told_lines = False  # whether a number was met that can be a line only
 
     def lines(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The lines of the labels with these numbers, from zero."""
         own, of_own = self._numbered
-        if self._meaning == "lines" or not self.has_other_numbers:
+        if not self.has_other_numbers:
             return self._in_range(numbers)
         place = np.minimum(np.searchsorted(own, numbers), len(own) - 1)
         known = own[place] == numbers
+        if self._meaning == "lines":
+            self._n_met += len(numbers)
+            self._n_ids += int(known.sum())
+            return self._in_range(numbers)
         by_id = np.where(known, of_own[place], -1)
         if self._takes_ids:
             if not known.all():
-                raise self._unknown(numbers, int(known.argmin()))
+                raise self._unknown(numbers, known)
             return by_id
         self._told_lines |= not known.all()
         also = known & (by_id != numbers)
@@ -88,7 +101,12 @@ class LabelIds:
 
     @property
     def doubt(self) -> str | None:
-        """What is wrong where nothing among all numbers told whether they are ids or lines."""
+        """What is wrong where nothing among all numbers told whether they are ids or lines, or they are not lines."""
+        if self._are_rather_ids:
+            return (
+                f"{self._n_ids} of {self._n_met} labels are ids in {self._where}, so they are no numbers of lines; "
+                f"leave out --label-numbers lines, and add the others to that file{self._or_without}"
+            )
         if self._id_too is None or self._told_lines:
             return None
         own, of_own = self._numbered
@@ -98,6 +116,14 @@ class LabelIds:
             f"{self._name(self._id_too)[:40]!r}, in {self._where}, and no label tells which; "
             "say --label-numbers ids or lines, or write names"
         )
+
+    @property
+    def _are_rather_ids(self) -> bool:
+        """Whether numbers that were said to be lines are ids far more often than lines of the file are."""
+        own, n = self._numbered[0], len(self._names)
+        if 2 * len(own) < n or self._n_ids < max(2, _MOSTLY * self._n_met):
+            return False
+        return 2 * int((own < n).sum()) < n
 
     def names(self, given: list[str]) -> list[str]:
         """The names of labels that are given by name or by id."""
@@ -131,11 +157,13 @@ class LabelIds:
     def _numbered(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ids that are whole numbers, ascending, and the lines they stand in."""
         ids = self._names if self._ids is None else self._ids
-        whole = pc.match_substring_regex(ids, _WHOLE)
-        lines = np.flatnonzero(np.asarray(whole))
-        numbers = np.asarray(ids.filter(whole).cast("int64"), np.int64)
-        order = np.argsort(numbers, kind="stable")
-        return numbers[order], lines[order]
+        for pattern in (_PADDED, _WHOLE):
+            whole = pc.match_substring_regex(ids, pattern)
+            numbers = np.asarray(ids.filter(whole).cast("int64"), np.int64)
+            order = np.argsort(numbers, kind="stable")
+            if (np.diff(numbers[order]) > 0).all():  # 7 and 007 are two labels
+                break
+        return numbers[order], np.flatnonzero(np.asarray(whole))[order]
 
     @cached_property
     def _has_whole_ids(self) -> bool:
@@ -152,12 +180,12 @@ class LabelIds:
     def _name(self, line: int) -> str:
         return str(self._names[line].as_py())
 
-    def _unknown(self, numbers: NDArray[np.int64], entry: int) -> LabelError:
+    def _unknown(self, numbers: NDArray[np.int64], known: NDArray[np.bool_]) -> LabelError:
+        entry = int(known.argmin())
         number = int(numbers[entry])
-        if not 0 <= number < len(self._names):
-            fix = "and no line there has this number; mend it"
-        else:
-            fix = f"as the number of a line it is {self._name(number)[:40]!r}; mend it, or say --label-numbers lines"
+        fix = f"add it to that file{self._or_without}"
+        if 0 <= number < len(self._names):
+            fix += f"; --label-numbers lines would make it {self._name(number)[:40]!r} and all others lines as well"
         return LabelError(f"label {number} is no id in {self._where}, whose ids are whole numbers; {fix}", entry)
 
     def _in_range(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -169,5 +197,7 @@ class LabelIds:
     def _beyond(self, number: int, entry: int) -> LabelError:
         n = len(self._names)
         return LabelError(
-            f"label {number} is out of range: {self._where} describes {n} labels, so ids run from 0 to {n - 1}", entry
+            f"label {number} is out of range: {self._where} describes {n} labels, so ids run from 0 to {n - 1}; "
+            f"mend the label{self._or_without}",
+            entry,
         )

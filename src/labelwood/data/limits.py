@@ -70,13 +70,13 @@ class ReadLimits:
 
         Example:
             >>> ReadLimits().too_many("labels", 5_000_000, 20)
-            'has 5000000 labels, most of which so small a file cannot use; if it has, raise --limit max_labels=…'
+            'has 5000000 labels, most of which so small a file cannot use; if it has, say --limit max_labels=5000000'
             >>> ReadLimits().too_many("labels", 5_000_000, 1_000_000) is None
             True
         """
         if n <= max(getattr(self, f"max_{what}"), _IDS_A_BYTE * n_stored):
             return None
-        return f"has {n} {what}, most of which so small a file cannot use; if it has, raise --limit max_{what}=…"
+        return f"has {n} {what}, most of which so small a file cannot use; if it has, say --limit max_{what}={n}"
 
     @property
     def long_line(self) -> str:

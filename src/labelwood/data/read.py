@@ -19,7 +19,7 @@ from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
 from labelwood.data.groups import merged
 from labelwood.data.joining import concat
-from labelwood.data.label_ids import LabelError, LabelIds, LabelNumbers
+from labelwood.data.label_ids import UNLESS_OTHER, LabelError, LabelIds, LabelNumbers
 from labelwood.data.limits import ReadLimits
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source, plain_name
@@ -164,6 +164,7 @@ def _open(
     if label_numbers not in (None, *get_args(LabelNumbers)):
         raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
     source = Source(main_file(Path(path), split), limits)
+    source.refuse_utf16()
     name = format or detect_format(source)
     if name not in FORMATS:
         raise ParameterError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
@@ -194,7 +195,10 @@ def _catalogue(source: Source, label_file: LabelFile) -> tuple[Catalogue | None,
     if label_file is False:
         return None, False
     if label_file is None:
-        return find_catalogue(source), False
+        try:
+            return find_catalogue(source), False
+        except InputError as e:
+            raise InputError(f"{e.message}{UNLESS_OTHER}", e.path, e.line) from None
     given = Source(label_file, source.limits)
     if not source.is_stdin and given.path.resolve() == source.path.resolve():
         raise given.error("is the data itself; name a file that describes its labels")

@@ -67,7 +67,7 @@ class Reading:
         """Labels are those of a catalogue, which may be `given` by the caller; others follow its last."""
         self.index, self.label_texts, self.catalogue, self.catalogue_given = (*catalogue[:3], given)
         names = catalogue.labels.to_arrow()
-        self.label_ids = LabelIds(names, catalogue.ids, str(catalogue.source), self.label_numbers)
+        self.label_ids = LabelIds(names, catalogue.ids, str(catalogue.source), self.label_numbers, given=given)
 
     def label_names(self, names: list[str]) -> list[str]:
         """The same labels, by name where the catalogue's id was given."""

@@ -97,6 +97,25 @@ class Source:
         self._rest = None
         return cast("IO[bytes]", _Chained(head, rest))
 
+    def refuse_utf16(self) -> None:
+        """Raises where the content is text of two bytes a character.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+            >>> _ = path.write_bytes("text,labels".encode("utf-16-le"))
+            >>> Source(path).refuse_utf16()
+            Traceback (most recent call last):
+            ...
+            labelwood.errors.InputError: ...rows.csv: is UTF-16 text; save it as UTF-8
+        """
+        start = self.head[:64]
+        halves = start[::2], start[1::2]
+        empty = [len(half) > 1 and not any(half) for half in halves]
+        full = [len(half) > 1 and all(half) for half in halves]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")) or (empty[0] and full[1]) or (empty[1] and full[0]):
+            raise self.error("is UTF-16 text; save it as UTF-8")
+
     def read(self) -> bytes:
         """The whole uncompressed content."""
         with self.open() as stream:
@@ -132,6 +151,14 @@ class Source:
                         raise self.error(self.limits.long_line, line)
         if last := b"".join(rest):
             yield Block(last, line)
+
+    @cached_property
+    def plain_path(self) -> Path | None:
+        """The file for readers that open it themselves; None where it is compressed, a stream, or beyond the limits."""
+        if self._is_once or self.limits.excess(self.stored_size, self.stored_size) is not None:
+            return None
+        with self._raw() as raw:
+            return self.path if _compression(raw.read(_MAGIC_BYTES)) is None else None
 
     def undecodable_line(self) -> int | None:
         """The first line that is not UTF-8 text, where it can still be told."""

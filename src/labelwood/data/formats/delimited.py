@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from labelwood.data.catalogue import check_utf8
+from labelwood import _native
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_files import write_label_texts
 from labelwood.data.publishing import binary_output
@@ -27,8 +28,15 @@ HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
 FIELDS: str | None = "text"
 RESERVED = frozenset({"id", "text", "labels", "rows"})
 _BLOCK = 4 << 20
-_TOO_LONG = ("straddl", "Empty CSV file or block")  # what Arrow says of a row, or a header, longer than a block
-_BOM = b"\xef\xbb\xbf"
+_MOST = 2**31 - 1  # bytes that Arrow takes at a time
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=([,;|:\t])\r?\n)?")  # a byte order mark, and what Excel reads
+
+
+class _Header(NamedTuple):
+    columns: list[str]
+    delimiter: str
+    n_before: int  # bytes before it
+    is_after_mark: bool  # whether a line before it names the delimiter
 
 
 def detect(source: Source) -> bool:
@@ -39,19 +47,19 @@ def detect(source: Source) -> bool:
 def pieces(reading: Reading) -> Iterator[Dataset]:
     """Rows in blocks; every wanted column is read as text."""
     source = reading.source
-    header = _header(source)
-    wanted = check_columns(source, header, reading.columns, line=1)
+    header = _header(source, reading.columns)
+    _refuse_blanks(source, header.columns, reading.columns)
+    wanted = check_columns(source, header.columns, reading.columns, line=1)
     if reading.keep_unknown:
-        wanted = all_columns(reading, header)
+        wanted = all_columns(reading, header.columns)
     row = 0
-    for batch in _batches(source, wanted):
+    for table in _tables(source, header, wanted):
         try:
-            table = pa.Table.from_batches([batch])
             rows = to_dataset(table, reading)
             yield with_columns(rows, table, reading) if reading.keep_unknown else rows
         except RowError as e:
             raise source.error(f"row {row + e.row + 1} below the header: {e.message}") from None
-        row += len(batch)
+        row += len(table)
     if row == 0:
         yield to_dataset(pa.table({name: pa.array([], pa.large_string()) for name in wanted}), reading)
 
@@ -93,97 +101,121 @@ def _delimiter(name: str) -> str:
     return "\t" if name.endswith(".tsv") else ","
 
 
-def _delimiter_of(source: Source) -> str:
-    """What separates the columns of the header: some programs write semicolons or tabs into .csv files."""
-    header = source.head.split(b"\n", 1)[0].decode("utf-8", "replace")
-    if source.name.endswith(".tsv") or "," in header:
-        return _delimiter(source.name)
-    return next((mark for mark in (";", "\t") if mark in header), ",")
-
-
-def _header(source: Source) -> list[str]:
+def _header(source: Source, columns: Columns) -> _Header:
+    """The names of the columns, separated by what gives most of the wanted ones: some programs write semicolons."""
+    preamble = _PREAMBLE.match(source.head)
+    n_before = 0 if preamble is None else preamble.end()
+    named = None if preamble is None or preamble[1] is None else preamble[1].decode("latin-1")
+    usual = _delimiter(source.name)
+    marks = [named] if named else [usual, *(mark for mark in (",", ";", "\t") if mark != usual)]
     # Only the header must be whole; the head may end inside a character.
-    text = source.head.removeprefix(_BOM).decode("utf-8", "replace")
+    text = source.head[n_before:].decode("utf-8", "replace")
     try:
-        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter_of(source)), [])
+        headers = [_Header(_first_row(text, mark), mark, n_before, named is not None) for mark in marks]
     except csv.Error as e:
         raise source.error(f"the header is not CSV ({e}); write it like: text,labels", 1) from None
-    if not header:
+    wanted = set(columns.wanted)
+    best = max(headers, key=lambda header: (len(wanted.intersection(header.columns)), len(header.columns)))
+    if not best.columns:
         raise source.error("is empty; the first line must name the columns, for example: text,labels", 1)
-    return header
+    return best
 
 
-def _batches(source: Source, wanted: list[str]) -> Iterator[Any]:
-    """Arrow's batches; from a row on that is longer than its blocks, Python's, which look at one row at a time."""
+def _first_row(text: str, delimiter: str) -> list[str]:
+    return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+
+
+def _refuse_blanks(source: Source, header: list[str], columns: Columns) -> None:
+    for name in header:
+        if name.strip() != name and name.strip() in columns.wanted and name.strip() not in header:
+            raise source.error(f"the column {name!r} has blanks around its name; write {name.strip()!r}", 1)
+
+
+def _tables(source: Source, header: _Header, wanted: list[str]) -> Iterator[Any]:
+    """The wanted columns, some megabytes at a time."""
     done = 0
-    try:
-        for batch in _open(source, wanted):
-            yield batch
-            done += len(batch)
-    except pa.ArrowException as e:
-        if not any(sign in str(e) for sign in _TOO_LONG):
-            raise _refusal(source, e) from None
-        yield from _long_rows(source, wanted, done)
+    # Arrow loses a line feed in quotes where one of its blocks ends before it and after a carriage return.
+    if source.plain_path is not None and b"\r" not in source.head:
+        try:
+            for table in _plain_tables(source.plain_path, header, wanted):
+                yield table
+                done += len(table)
+        except (pa.ArrowException, OSError):
+            pass  # a long row, which is read below, or a wrong one, which is named below
+        else:
+            return
+    for table in _tables_of_pieces(source, header, wanted):
+        if len(table) > done:
+            yield table.slice(done)
+        done = max(0, done - len(table))
 
 
-def _long_rows(source: Source, wanted: list[str], done: int) -> Iterator[Any]:
-    """The rows after the first `done`."""
-    usual_limit = csv.field_size_limit(source.limits.max_line)
-    rows = (row for row in csv.reader(_lines(source), delimiter=_delimiter_of(source), strict=True) if row)
-    try:
-        header = next(rows)
-        places = [header.index(name) for name in wanted]
-        held: list[list[str]] = []
-        n_held = 0
-        for number, row in enumerate(rows, 1):
-            if len(row) != len(header):
-                raise source.error(
-                    f"row {number} below the header: has {len(row)} columns and not {len(header)}; mend it"
-                )
-            if number <= done:
-                continue
-            held.append([row[place] for place in places])
-            n_held += sum(map(len, row))
-            if n_held > _BLOCK:
-                yield _batch(held, wanted)
-                held, n_held = [], 0
-        if held:
-            yield _batch(held, wanted)
-    except csv.Error as e:
-        reason = source.limits.long_line if "field limit" in str(e) else f"is not well-formed CSV ({e}); mend it"
-        raise source.error(f"a row {reason}") from None
-    finally:
-        csv.field_size_limit(usual_limit)
+def _plain_tables(path: Path, header: _Header, wanted: list[str]) -> Iterator[Any]:
+    """Arrow reads a file ahead in threads that outlive it; they may read no stream of Python's while Python ends."""
+    read_options = pcsv.ReadOptions(skip_rows=int(header.is_after_mark), block_size=_BLOCK)
+    with pa.OSFile(str(path)) as file:
+        for batch in pcsv.open_csv(file, read_options, *_options(header, wanted)):
+            yield pa.Table.from_batches([batch])
 
 
-def _lines(source: Source) -> Iterator[str]:
-    for block in source.blocks():
-        yield from io.StringIO(check_utf8(source, block), newline="")
-
-
-def _batch(rows: list[list[str]], wanted: list[str]) -> Any:
-    columns = zip(*rows, strict=True)
-    return pa.record_batch([pa.array(column, pa.large_string()) for column in columns], names=wanted)
-
-
-def _open(source: Source, wanted: list[str]) -> Iterator[Any]:
-    if source.is_all_head and len(source.head.strip(b"\r\n").splitlines()) == 1:
-        return  # a header alone, which Arrow refuses
-    with source.open() as stream:
-        yield from pcsv.open_csv(
-            stream,
-            read_options=pcsv.ReadOptions(block_size=_BLOCK),
-            parse_options=pcsv.ParseOptions(delimiter=_delimiter_of(source), newlines_in_values=True),
-            convert_options=pcsv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.large_string()),
-                include_columns=wanted,
-                strings_can_be_null=False,
-            ),
+def _tables_of_pieces(source: Source, header: _Header, wanted: list[str]) -> Iterator[Any]:
+    n_rows = 0
+    for number, rows in enumerate(_whole_rows(source, header)):
+        n_headers = int(number == 0)
+        held = pa.allocate_buffer(len(rows))  # nor may its threads hold bytes of Python's
+        memoryview(held).cast("B")[:] = rows
+        read_options = pcsv.ReadOptions(
+            column_names=header.columns, skip_rows_after_names=n_headers, block_size=min(len(rows) + 1, _MOST)
         )
+        try:
+            table = pcsv.read_csv(pa.BufferReader(held), read_options, *_options(header, wanted))
+        except pa.ArrowException as e:
+            raise _refusal(source, e, header, rows, n_rows - n_headers) from None
+        n_rows += len(table)
+        yield table
 
 
-def _refusal(source: Source, error: Exception) -> InputError:
-    reason = str(error).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
+def _options(header: _Header, wanted: list[str]) -> tuple[Any, Any]:
+    return (
+        pcsv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
+        pcsv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.large_string()), include_columns=wanted, strings_can_be_null=False
+        ),
+    )
+
+
+def _whole_rows(source: Source, header: _Header) -> Iterator[memoryview]:
+    """The file in pieces that end where rows end, which is not at every line end: some are within quotes."""
+    with source.open() as stream:
+        rest = stream.read(_BLOCK)[header.n_before :]
+        while more := stream.read(max(_BLOCK, len(rest))):
+            rows = rest + more
+            end = _native.csv_rows_end(rows, header.delimiter)
+            rest = rows[end:]
+            if len(rest) > source.limits.max_line:
+                raise source.error(f"a row {source.limits.long_line}")
+            if end:
+                yield memoryview(rows)[:end]
+    if rest:
+        yield memoryview(rest if rest.endswith((b"\n", b"\r")) else rest + b"\n")
+
+
+def _refusal(source: Source, error: Exception, header: _Header, rows: memoryview, n_before: int) -> InputError:
+    """What is wrong with the first of these rows that is no row; `n_before` of them stand between it and the header."""
+    reason = str(error).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")[:200]
     if "UTF8" in reason or "UTF-8" in reason:
         return source.error("is not UTF-8 text; convert the file to UTF-8", source.undecodable_line())
-    return source.error(f"is not well-formed CSV ({reason[:200]}); quote fields that hold delimiters")
+    usual_limit = csv.field_size_limit(len(rows))
+    text = io.StringIO(str(rows, "utf-8", "replace"), newline="")
+    try:
+        found = (row for row in csv.reader(text, delimiter=header.delimiter) if row)
+        for number, row in enumerate(found, n_before + 1):
+            if len(row) != len(header.columns):
+                n = len(header.columns)
+                reason = f"row {number} below the header: has {len(row)} columns and not {n}"
+                break
+    except csv.Error:
+        pass  # then Arrow's reason must do
+    finally:
+        csv.field_size_limit(usual_limit)
+    return source.error(f"is not well-formed CSV ({reason}); quote fields that hold delimiters")

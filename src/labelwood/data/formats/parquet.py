@@ -24,8 +24,9 @@ HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
 FIELDS: str | None = "columns"
 RESERVED = frozenset({"id", "text", "labels", "rows"})
 _MAGIC = b"PAR1"
-_ROWS = 1 << 12
-_DECODED = 64 << 20  # bytes of repeated strings at a time
+_ROWS = 1 << 16
+_DECODED = 64 << 20  # bytes at a time
+_DENSE = 16  # times smaller; what packs so well may be one long string that is repeated
 _FEW = 64  # bytes a value; strings that take fewer are repeated ones
 
 
@@ -61,7 +62,7 @@ def _tables(source: Source, reading: Reading) -> Iterator[Any]:
             wanted = all_columns(reading, schema.names)
         decoded = _check_size(source, 8 * sum(chunk.num_values for chunk in _chunks(metadata, wanted)), size)
         with pq.ParquetFile(stream, metadata=metadata, read_dictionary=_repeated(metadata, wanted)) as file:
-            for batch in file.iter_batches(_ROWS, columns=wanted):
+            for batch in file.iter_batches(_rows_at_a_time(metadata, wanted), columns=wanted):
                 table = pa.Table.from_batches([batch])
                 n_bytes = sum(_decoded_size(column) for column in batch.columns)
                 decoded = _check_size(source, decoded + n_bytes, size)
@@ -85,6 +86,12 @@ def _chunks(metadata: Any, wanted: list[str]) -> Iterator[Any]:
                 yield chunk
 
 
+def _rows_at_a_time(metadata: Any, wanted: list[str]) -> int:
+    """Fewer rows where they are large; strings that are repeated count as their numbers do."""
+    n_bytes = sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for chunk in _chunks(metadata, wanted))
+    return int(max(1, min(_ROWS, metadata.num_rows * _DECODED // max(n_bytes, 1))))
+
+
 def _check_size(source: Source, n_bytes: int, size: int) -> int:
     if (excess := source.limits.excess(n_bytes, size)) is not None:
         raise source.error(excess)
@@ -96,7 +103,11 @@ def _repeated(metadata: Any, wanted: list[str]) -> list[str]:
     few = {
         chunk.path_in_schema
         for chunk in _chunks(metadata, wanted)
-        if chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size < _FEW * chunk.num_values
+        if chunk.physical_type == "BYTE_ARRAY"
+        and (
+            chunk.total_uncompressed_size < _FEW * chunk.num_values
+            or chunk.total_uncompressed_size > _DENSE * chunk.total_compressed_size
+        )
     }
     return sorted(few)
 

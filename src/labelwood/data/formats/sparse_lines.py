@@ -14,7 +14,7 @@ from scipy import sparse
 
 from labelwood import _native
 from labelwood.data.dataset import Dataset, compressed_rows, ones
-from labelwood.data.label_ids import LabelError
+from labelwood.data.label_ids import UNLESS_OTHER, LabelError
 from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
@@ -74,7 +74,8 @@ def numbered_labels(
             reading.index = LabelIndex.numbered(n_labels)
     elif n_labels > len(reading.index) or (n_labels < len(reading.index) and not at_least):
         raise teller.error(
-            f"has {n_labels} labels but {reading.catalogue} names {len(reading.index)}; mend the one that is wrong",
+            f"has {n_labels} labels but {reading.catalogue} names {len(reading.index)}; mend the one that is wrong"
+            + ("" if reading.catalogue_given else UNLESS_OTHER),
             line,
         )
     return len(reading.index)
@@ -113,7 +114,9 @@ def sparse_pieces(
                 data, with_labels, svmlight, n_labels, n_features, thread_count(None)
             )
         except NativeLineError as e:
-            raise source.error(e.message, first_line + e.line) from None
+            is_found = header is None and reading.catalogue is not None and not reading.catalogue_given
+            unless = UNLESS_OTHER if is_found and e.message.startswith("label ") else ""
+            raise source.error(f"{e.message}{unless}", first_line + e.line) from None
         X = _csr(features, n_features if header is not None else feature_cols)
         if header is None:
             check_width(source, "features", feature_cols)
