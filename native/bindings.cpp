@@ -21,6 +21,7 @@
 #include "dense_product.h"
 #include "eagle_bindings.h"
 #include "error.h"
+#include "hash.h"
 #include "marked_lines.h"
 #include "metrics.h"
 #include "overlap.h"
@@ -453,6 +454,13 @@ nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n
   return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
 }
 
+nb::tuple places(nb::bytes term) {
+  if (term.size() <= 16) throw Error("the term is too short");
+  const auto* p = reinterpret_cast<const uint8_t*>(term.c_str());
+  const auto first = hashing::load<uint64_t>(p), last = hashing::load<uint64_t>(p + 8);
+  return nb::make_tuple(hashing::of_ends(first, last), hashing::of_long(p, term.size()), hashing::of_id(static_cast<uint32_t>(first)));
+}
+
 size_t csv_rows_end_of(nb::bytes text, char delimiter) {
   const std::string_view rows(text.c_str(), text.size());
   return without_gil([&] { return csv_rows_end(rows, delimiter); });
@@ -788,6 +796,7 @@ NB_MODULE(_native, m) {
 
   m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a, "n_threads"_a,
         "Rows of the field's text format: (labels, label columns, features, feature columns).");
+  m.def("places", places, "term"_a, "What leads a term of over 16 bytes to its places in tables; other processes have others.");
   m.def("csv_rows_end", csv_rows_end_of, "text"_a, "delimiter"_a, "The end of the last whole row of CSV; 0 where none ends.");
   m.def("part_marked_lines", part_marked_lines_of,
         "Of lines of words those without the prefix, as strings' bytes and offsets, and those with it, and ends of lines.");

@@ -23,8 +23,15 @@ print(digest.hexdigest())
 """
 
 
-def test_the_same_texts_give_the_same_bytes_in_every_process():
-    def answer():
-        return subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+def answer_of(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    assert len({answer() for _ in range(3)}) == 1
+
+def test_the_same_texts_give_the_same_bytes_in_every_process():
+    assert len({answer_of(PROGRAM) for _ in range(3)}) == 1
+
+
+def test_terms_have_other_places_in_every_process():
+    program = "from labelwood import _native; print(*_native.places(b'a term of over sixteen bytes'))"
+    for places in zip(*(answer_of(program).split() for _ in range(3)), strict=True):
+        assert len(set(places)) == 3

@@ -284,7 +284,9 @@ def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None)
         return read_filter(source, len(data), data.n_labels)
     names = data.labels.to_arrow()
     ids = None if reading.label_ids is None else reading.label_ids.ids_of(names)
-    labels = LabelIds(names, ids, str(reading.catalogue or reading.source), reading.label_numbers)
+    labels = LabelIds(
+        names, ids, str(reading.catalogue or reading.source), reading.label_numbers, given=reading.catalogue_given
+    )
     if not labels.has_other_numbers:
         return read_filter(source, len(data), data.n_labels)
     pairs = read_filter(source, len(data), _ANY)
