@@ -207,6 +207,7 @@ ATTACKS = [
         group="bombs",
         prepare=pack,
         warm=warm,
+        memory=768 * MiB,  # content of 500 times a file's size is read, and takes several times as much in memory
     ),
     Attack(
         "bombs-claims", "reads and learns from a few bytes that claim huge counts and ids", claims, 500, 12.0, **_SMALL

@@ -183,7 +183,7 @@ ATTACKS = [
         cases=60,
         budget=30.0,
         seconds=60,
-        memory=2048 * MiB,  # bombs are written in the same process
+        memory=8192 * MiB,  # bombs are written in the same process
         watched=False,
     ),
 ]

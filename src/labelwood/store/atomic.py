@@ -40,9 +40,18 @@ def replace_model(place: Path, fill: Callable[[Folder], None]) -> None:
                 fill(staging)
                 _publish(staging, folder)
         except BaseException:
-            _sweep(folder, before)
+            _sweep_whole(folder, before)
             raise
-        _sweep(folder, set())
+        _sweep_whole(folder, set())
+
+
+def _sweep_whole(folder: Folder, keep: set[str]) -> None:
+    """Sweeps to the end, also when it is interrupted: the first Ctrl-C is heard afterwards."""
+    try:
+        _sweep(folder, keep)
+    except BaseException:
+        _sweep(folder, keep)
+        raise
 
 
 def _staging(folder: Folder) -> Folder:
