@@ -27,7 +27,7 @@ NAME = "csv"
 HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
 FIELDS: str | None = "text"
 RESERVED = frozenset({"id", "text", "labels", "rows"})
-_BLOCK = 4 << 20
+_BLOCK = 16 << 20
 _MOST = 2**31 - 1  # bytes that Arrow takes at a time
 _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=([,;|:\t])\r?\n)?")  # a byte order mark, and what Excel reads
 
