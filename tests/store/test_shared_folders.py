@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import stat
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -189,9 +190,11 @@ def test_a_missing_folder_that_becomes_a_link_is_not_followed(tmp_path, monkeypa
 
 
 def as_nobody(task):
-    """What a task returns as a user without rights."""
+    """What a task returns as a user without rights, who need not be able to look into the place that we run from."""
+    here = metadata.version("labelwood")
 
     def other():
+        metadata.version = lambda name: here
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
@@ -204,7 +207,9 @@ def as_nobody(task):
 def shared(tmp_path):
     """A folder like /tmp: everybody may write, and nobody may remove what is not theirs."""
     for place in (tmp_path, *tmp_path.parents):
-        if place.stat().st_mode & 0o005 != 0o005 and place.stat().st_uid == os.getuid():
+        if place.stat().st_mode & 0o005 != 0o005:
+            if place != tmp_path and not place.name.startswith("pytest-"):
+                pytest.skip(f"other users cannot get into {place}")
             place.chmod(stat.S_IMODE(place.stat().st_mode) | 0o055)
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o1777)

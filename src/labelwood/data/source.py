@@ -104,7 +104,7 @@ class Source:
             >>> import tempfile
             >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
             >>> _ = path.write_bytes("text,labels".encode("utf-16-le"))
-            >>> Source(path).refuse_utf16()
+            >>> Source(path).refuse_utf16()  # doctest: +ELLIPSIS
             Traceback (most recent call last):
             ...
             labelwood.errors.InputError: ...rows.csv: is UTF-16 text; save it as UTF-8
