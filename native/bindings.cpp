@@ -841,8 +841,7 @@ NB_MODULE(_native, m) {
       .def("block", &TreeModel::block, "The weights of a node: numbers of features, siblings and values.")
       .def("topk", &TreeModel::topk, "Ids, scores, and what was looked at.")
       .def("few_rows", &TreeModel::few_rows, "Ids and scores for `Rows`, or None if they have other features.")
-      .def("one_row", &TreeModel::one_row, "indptr"_a.none(), "indices"_a.none(), "values"_a.none(), "n_cols"_a, "k"_a, "beam"_a,
-           "transform"_a, "path_weight"_a, "unit_rows"_a, "slack"_a, "Ids and scores for a single row of scipy's, or None if it needs more care.")
+      .def("one_row", &TreeModel::one_row, "Ids and scores for a single row of scipy's, or None if it needs more care.")
       .def("reached", &TreeModel::reached, "Nodes that the beam of each row reaches: leaves, and those from one on.")
       .def("seconds", &TreeModel::seconds, "Seconds that each row's search takes.")
       .def("slacks", &TreeModel::slacks, "For each row the largest slack that leaves its answers as they are.");

@@ -92,7 +92,8 @@ def check_k(k: Any, n_labels: int | None = None) -> int:
         >>> check_k(np.int64(5), n_labels=3)
         5
     """
-    return whole_number(k, "k", most=MOST if n_labels is None else max(n_labels, _MOST_PADDED))
+    most = MOST if n_labels is None else max(n_labels, _MOST_PADDED)
+    return k if type(k) is int and 1 <= k <= most else whole_number(k, "k", most=most)
 
 
 def from_scipy(matrix: Any, name: str = "a sparse matrix") -> Sparse:

@@ -307,10 +307,11 @@ class TreeClassifier(Model):
         return found.of_tree if found is not None and calibrated else [0.0] * len(self.trees_)
 
     def _how(self) -> dict[str, Any]:
-        now = self.settled()
-        if now.for_search is None or now.for_search[0] is not self.learned_with_:
-            now.for_search = self.learned_with_, self._search_options(now)
-        found: dict[str, Any] = now.for_search[1]
+        now = self.__dict__.get("_settled") or self.settled()
+        made = now.for_search
+        if made is None or made[0] is not self.learned_with_:
+            made = now.for_search = self.learned_with_, self._search_options(now)
+        found: dict[str, Any] = made[1]
         return found
 
     def _search_options(self, now: Settings) -> dict[str, Any]:

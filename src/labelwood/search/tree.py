@@ -120,7 +120,10 @@ class TrainedTree:
         if type(rows) is Rows:
             found = self._native.few_rows(rows, *options)
         else:
-            found = self._native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, *options)
+            try:
+                found = self._native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, *options)
+            except TypeError:  # a part is no array at all; who looks closer says which
+                return None
         return None if found is None else TopK(*found)
 
     def reached(
