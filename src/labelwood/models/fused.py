@@ -89,7 +89,7 @@ class FusedClassifier(Ranker):
 
         `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
         """
-        self.learned_with_ = self.settled()
+        settings = self.settled()
         wanted = _default_members() if self.members is None else self.members
         if not wanted or any(getattr(member, "kind", None) not in OF_TEXTS | JOINED for member in wanted):
             raise ParameterError("members must be classifiers of texts, such as TextClassifier and PrimeClassifier")
@@ -107,7 +107,7 @@ class FusedClassifier(Ranker):
         if self.refit:
             given = {"label_texts": label_texts, "filters": pairs}
             members = [self._learned(member, rows, truth, given) for member in wanted]
-        self.members_, self.fusion_ = members, fusion
+        self.members_, self.fusion_, self.learned_with_ = members, fusion, settings
         self.n_labels_, self.labels_per_row_ = truth.shape[1], max(1, round(truth.nnz / len(rows)))
         return self
 

@@ -343,9 +343,8 @@ class TreeClassifier(Model):
         """
         rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
         threads = thread_count(self.n_threads)
-        share = loss / len(
-            self.trees_
-        )  # of each tree's answers, so that the rows of all together are no more than the loss
+        # Of each tree's answers, so that the rows of all together are no more than the loss.
+        share = loss / len(self.trees_)
         how = self._how()
         found = [tree.slacks(rows, self._width(k), n_threads=threads, **how) for tree in self.trees_]
         self.slacks_ = Slacks(k, [largest_slack(slacks, share) for slacks in found])
