@@ -61,7 +61,11 @@ class Dataset:
     label_lines: Any = None  # Arrow large_string array: the JSON object that described a label; "" where none did
 
     def __post_init__(self) -> None:
-        self._take_plain_values()
+        self._check(set(vars(self)))
+
+    def _check(self, new: set[str]) -> None:
+        """Whether the `new` parts are sound, and all parts fit together."""
+        self._take_plain_values(new)
         sizes = {name: _n_rows(getattr(self, name)) for name in ("texts", "sparse", "dense", "Y", "ids")}
         given = {name: size for name, size in sizes.items() if size is not None}
         if len(set(given.values())) > 1:
@@ -72,18 +76,18 @@ class Dataset:
         if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
             raise LabelwoodError("a dataset with Y needs a name for each of its labels")
 
-    def _take_plain_values(self) -> None:
+    def _take_plain_values(self, new: set[str]) -> None:
         """Lists and arrays may be given for Arrow and scipy ones."""
         for name in ("texts", "ids", "label_texts"):
-            if isinstance(value := getattr(self, name), list | tuple | np.ndarray):
+            if name in new and isinstance(value := getattr(self, name), list | tuple | np.ndarray):
                 object.__setattr__(self, name, strings(value, name))
         for name in ("sparse", "Y", "label_features"):
-            if (value := getattr(self, name)) is not None:
+            if name in new and (value := getattr(self, name)) is not None:
                 # The order of a row's labels may be that of a list beside them, which is to be written again.
                 object.__setattr__(self, name, as_csr(value, name, keep_order=name == "Y"))
-        if self.Y is not None and not self.Y.data.all():
+        if "Y" in new and self.Y is not None and not self.Y.data.all():
             object.__setattr__(self, "Y", _without_zeros(self.Y))
-        if self.dense is not None:
+        if "dense" in new and self.dense is not None:
             object.__setattr__(self, "dense", as_matrix(self.dense, "dense"))
         if self.labels is not None and not isinstance(self.labels, LabelIndex):
             object.__setattr__(self, "labels", LabelIndex(self.labels))
@@ -95,6 +99,22 @@ class Dataset:
                 f"filters name label {pairs[:, 1].max()} of {len(self.labels)}: count labels from zero"
             )
         return pairs
+
+    def with_parts(self, **parts: Any) -> Dataset:
+        """The same data with these parts in place of its own; all others are as sound as they were.
+
+        Example:
+            >>> data = Dataset.from_texts(["a dog", "a rose"])
+            >>> data.with_parts(ids=["x", "y"]).ids.to_pylist()
+            ['x', 'y']
+        """
+        if unknown := parts.keys() - vars(self).keys():
+            raise LabelwoodError(f"a dataset has no part {min(unknown)!r}; it has {', '.join(vars(self))}")
+        changed = object.__new__(Dataset)
+        for name, value in (vars(self) | parts).items():
+            object.__setattr__(changed, name, value)
+        changed._check(set(parts))
+        return changed
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
@@ -146,8 +166,7 @@ class Dataset:
         groups = self.groups
         if groups is not None:
             groups = replace(groups, Y=_renamed(groups.Y, new_ids, len(joined)))
-        return replace(
-            self,
+        return self.with_parts(
             Y=None if self.Y is None else _renamed(self.Y, new_ids, len(joined)),
             labels=joined,
             label_texts=_placed(self.label_texts, slots),
@@ -188,7 +207,7 @@ class Dataset:
             taken["filters"] = np.stack([place[kept[:, 0]], kept[:, 1]], axis=1)
         if self.fields is not None:
             taken["fields"] = self.fields.take(numbers)
-        return replace(self, **taken)
+        return self.with_parts(**taken)
 
     def describe(self) -> dict[str, Any]:
         """The counts a person asks for first.

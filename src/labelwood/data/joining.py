@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,13 +56,12 @@ class _Joined:
         self._fields.append(piece.fields)
         self._sizes.append(n_rows)
         self._labels = piece.labels if piece.labels is not None else self._labels
-        self._last = replace(piece, texts=None, ids=None, sparse=None, Y=None, dense=None, groups=None, fields=None)
+        self._last = piece.with_parts(texts=None, ids=None, sparse=None, Y=None, dense=None, groups=None, fields=None)
 
     def dataset(self) -> Dataset:
         if self._last is None:
             return Dataset(texts=pa.array([], pa.large_string()))
-        return replace(
-            self._last,
+        return self._last.with_parts(
             labels=self._labels,
             texts=self._texts.joined(),
             ids=self._ids.joined(),

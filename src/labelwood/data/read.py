@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -90,9 +89,8 @@ def read(
     )
     data = concat(_told(pieces, on_rows))
     if data.groups is not None and reading.columns.group is not None:
-        data = replace(data, groups=merged(data.groups))  # the rows of a group may lie in several pieces
-    return replace(
-        data,
+        data = data.with_parts(groups=merged(data.groups))  # the rows of a group may lie in several pieces
+    return data.with_parts(
         label_texts=_label_texts(reading, data),
         label_file=None if reading.catalogue is None or data.labels is None else str(reading.catalogue),
         filters=_filters(reading, data, filter_file),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -151,7 +150,7 @@ def _in_named_groups(rows: Dataset, table: Any, name: str, index: LabelIndex) ->
         raise RowError(row, f"has no group: {name!r} is missing or empty; give every row one")
     Y = _no_labels(len(rows)) if rows.Y is None else rows.Y
     groups = merged(Groups(of_row=np.arange(len(rows)), Y=Y, ids=names))
-    return replace(rows, Y=None, labels=index, groups=groups)
+    return rows.with_parts(Y=None, labels=index, groups=groups)
 
 
 def _no_labels(n_rows: int) -> Any:

@@ -30,7 +30,7 @@ def with_columns(data: Dataset, table: Any, reading: Reading) -> Dataset:
     """
     groups, columns = data.groups, reading.columns
     if groups is None or columns.group is not None:
-        return replace(data, fields=_columns(table, _of_rows(columns), columns.id, data.ids, reading.repeated))
+        return data.with_parts(fields=_columns(table, _of_rows(columns), columns.id, data.ids, reading.repeated))
     own = _columns(table, {columns.labels, columns.rows}, columns.id, groups.ids, reading.repeated)
     inner = pc.list_flatten(table[columns.rows].combine_chunks())
     if isinstance(inner, pa.ChunkedArray):
@@ -39,7 +39,7 @@ def with_columns(data: Dataset, table: Any, reading: Reading) -> Dataset:
     if pa.types.is_struct(inner.type):
         rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(inner)])
         members = _columns(rows, set(columns.text), columns.id, data.ids)
-    return replace(data, fields=members, groups=replace(groups, fields=own))
+    return data.with_parts(fields=members, groups=replace(groups, fields=own))
 
 
 def with_json(data: Dataset, lines: Iterable[str], columns: Columns) -> Dataset:
@@ -51,13 +51,13 @@ def with_json(data: Dataset, lines: Iterable[str], columns: Columns) -> Dataset:
     """
     groups = data.groups
     if groups is None or columns.group is not None:
-        return replace(data, fields=_json(lines, _of_rows(columns), columns.id, data.ids))
+        return data.with_parts(fields=_json(lines, _of_rows(columns), columns.id, data.ids))
     lines = list(lines)
     lists = [next(value for key, value in json_text.members(line) if key == columns.rows) for line in lines]
     rows = [row if row.startswith("{") else "{}" for text in lists for row in json_text.elements(text)]
     members = _json(rows, set(columns.text), columns.id, data.ids)
     own = _json(lines, {columns.labels, columns.rows}, columns.id, groups.ids)
-    return replace(data, fields=members, groups=replace(groups, fields=own))
+    return data.with_parts(fields=members, groups=replace(groups, fields=own))
 
 
 def all_columns(reading: Reading, names: list[str]) -> list[str]:

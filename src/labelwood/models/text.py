@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -132,7 +131,7 @@ class TextClassifier(Params, Saved):
         """The same for a dataset of groups, as `labelwood.read` returns it."""
         groups = check_groups(data)
         return self._fit_groups(
-            replace(data, groups=None), groups.of_row, groups.Y, eagle, baseline=baseline, choose=choose
+            data.with_parts(groups=None), groups.of_row, groups.Y, eagle, baseline=baseline, choose=choose
         )
 
     def _fit_groups(
@@ -145,7 +144,7 @@ class TextClassifier(Params, Saved):
             raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
         how = None if eagle is None else self._fresh(eagle)
         imputed = impute(X, groups, counts, eagle=how, baseline=baseline, choose=choose)
-        self._learn(replace(data, Y=imputed.Y), model, vectorizer, X)
+        self._learn(data.with_parts(Y=imputed.Y), model, vectorizer, X)
         self.imputed_ = imputed
         return self
 
