@@ -100,8 +100,8 @@ class Dataset:
             )
         return pairs
 
-    def with_parts(self, **parts: Any) -> Dataset:
-        """The same data with these parts in place of its own; all others are as sound as they were.
+    def with_parts(self, *, known_sound: bool = False, **parts: Any) -> Dataset:
+        """The same data with these parts in place of its own; only these are checked, unless they are `known_sound`.
 
         Example:
             >>> data = Dataset.from_texts(["a dog", "a rose"])
@@ -113,7 +113,7 @@ class Dataset:
         changed = object.__new__(Dataset)
         for name, value in (vars(self) | parts).items():
             object.__setattr__(changed, name, value)
-        changed._check(set(parts))
+        changed._check(set() if known_sound else set(parts))
         return changed
 
     @classmethod

@@ -62,6 +62,7 @@ class _Joined:
         if self._last is None:
             return Dataset(texts=pa.array([], pa.large_string()))
         return self._last.with_parts(
+            known_sound=True,  # made of what was checked piece by piece
             labels=self._labels,
             texts=self._texts.joined(),
             ids=self._ids.joined(),
