@@ -26,7 +26,7 @@ from labelwood.search.disentangling import Disentangling, Matching, Refit
 from labelwood.search.ensemble import mean_of, width_for
 from labelwood.search.slack import Slacks, largest_slack
 from labelwood.search.training import Loss, Negatives, Training, numbers_by_frequency
-from labelwood.search.tree import MOST, Link, Looks, Merge, Precision, TrainedTree
+from labelwood.search.tree import MOST, Link, Looks, Merge, Precision, TrainedTree, options_for_few
 from labelwood.trees import BUILDERS, LabelTree, interpolated
 
 if TYPE_CHECKING:
@@ -278,11 +278,11 @@ class TreeClassifier(Model):
             sparse.issparse(X) and X.format == "csr" and X.shape == (1, self.n_features_in_)
         ):
             return None
-        how, slacks = self._how(), self._slacks(k, NO_LIMITS)
+        options, slacks = self._for_search()[2], self._slacks(k, NO_LIMITS)
         if len(self.trees_) == 1:
-            return self.trees_[0].topk_of_few(X, k, slacks[0], how)
+            return self.trees_[0].topk_of_few(X, k, slacks[0], options)
         width = self._width(k)
-        found = [tree.topk_of_few(X, width, slack, how) for tree, slack in zip(self.trees_, slacks, strict=True)]
+        found = [tree.topk_of_few(X, width, slack, options) for tree, slack in zip(self.trees_, slacks, strict=True)]
         answers = [top for top in found if top is not None]
         return mean_of(answers, k, 1) if len(answers) == len(found) else None
 
@@ -307,12 +307,16 @@ class TreeClassifier(Model):
         return found.of_tree if found is not None and calibrated else [0.0] * len(self.trees_)
 
     def _how(self) -> dict[str, Any]:
+        return self._for_search()[1]
+
+    def _for_search(self) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
+        """What the model learned with, the options of its search, and the same for a few rows."""
         now = self.__dict__.get("_settled") or self.settled()
-        made = now.for_search
+        made: tuple[Any, dict[str, Any], tuple[Any, ...]] | None = now.for_search
         if made is None or made[0] is not self.learned_with_:
-            made = now.for_search = self.learned_with_, self._search_options(now)
-        found: dict[str, Any] = made[1]
-        return found
+            options = self._search_options(now)
+            made = now.for_search = self.learned_with_, options, options_for_few(**options)
+        return made
 
     def _search_options(self, now: Settings) -> dict[str, Any]:
         learned_with = self.learned_with_

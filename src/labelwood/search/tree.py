@@ -111,17 +111,17 @@ class TrainedTree:
         ids, scores, looks = self._native.topk(*rows, *how, n_threads)
         return TopK(ids, scores), Looks(*looks)
 
-    def topk_of_few(self, rows: Any, k: int, slack: float, how: Mapping[str, Any]) -> TopK | None:
+    def topk_of_few(self, rows: Any, k: int, slack: float, options: tuple[Any, ...]) -> TopK | None:
         """The same without what pays only for many rows: for a single one of scipy's, or for `_native.Rows`.
 
-        `how` holds the beam, the link, path_weight and unit_rows. None where rows need more care.
+        `options` are those of `options_for_few`. None where rows need more care.
         """
-        options = (k, how["beam"] or 0, LINKS[how["link"]], how["path_weight"], how["unit_rows"], slack)
+        native = self._native
         if type(rows) is Rows:
-            found = self._native.few_rows(rows, *options)
+            found = native.few_rows(rows, k, *options, slack)
         else:
             try:
-                found = self._native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, *options)
+                found = native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, k, *options, slack)
             except TypeError:  # a part is no array at all; who looks closer says which
                 return None
         return None if found is None else TopK(*found)
@@ -212,3 +212,13 @@ class TrainedTree:
         except LabelwoodError as e:
             raise ModelError(str(e)) from None
         return trained
+
+
+def options_for_few(*, beam: int | None, link: str, path_weight: float, unit_rows: bool) -> tuple[Any, ...]:
+    """Options of a search as `TrainedTree.topk_of_few` takes them, so that they are made once for many rows.
+
+    Example:
+        >>> options_for_few(beam=None, link="sigmoid", path_weight=1.0, unit_rows=True)
+        (0, 1, 1.0, True)
+    """
+    return beam or 0, LINKS[link], path_weight, unit_rows
