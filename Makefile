@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CXX ?= c++
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TRANSFORMERS := 5.10.1 5.23.0
-TRANSFORMERS_TESTS := $(addprefix tests/prime/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
+TRANSFORMERS_TESTS := $(addprefix tests/dual_encoder/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
 .PHONY: demo test lint types native-test python-test test-transformers sanitize attack bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE

@@ -156,13 +156,13 @@ def warm_commands() -> None:
     """Imports what commands need, so that forks have it."""
     for name in (
         "labelwood.cli",
-        "labelwood.models.text",
+        "labelwood.tagger.classifier",
         "labelwood.data.read",
         "labelwood.data.write",
         "pyarrow.csv",
     ):
         import_module(name)
     for name in ("tree", "centroid"):
-        import_module(f"labelwood.models.{name}")
+        import_module(f"labelwood.contract.kinds.{name}")
     for name in ("pyarrow.json", "pyarrow.parquet", "tqdm", "pyarrow.ipc", "labelwood.metrics.ranking"):
         import_module(name)

@@ -90,7 +90,7 @@ def grouped(folder: Path) -> Any:
 
 
 def multi_instance(folder: Path) -> Any:
-    from labelwood.aggregated import MultiInstanceClassifier
+    from labelwood.groups import MultiInstanceClassifier
 
     X, Y = rows()
     groups = np.arange(X.shape[0]) // 3
@@ -105,7 +105,7 @@ def prime_tiny(folder: Path) -> Any:
 
 
 def prime_bert(folder: Path) -> Any:
-    from tests.prime.samples import write_checkpoint
+    from tests.dual_encoder.samples import write_checkpoint
 
     return _prime(write_checkpoint(folder / "checkpoint"))
 
@@ -119,7 +119,7 @@ def fused(folder: Path) -> Any:
 
 
 def _prime(checkpoint: str) -> Any:
-    from tests.prime.samples import changed
+    from tests.dual_encoder.samples import changed
 
     import labelwood as lw
 

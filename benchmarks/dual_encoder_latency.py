@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from labelwood import _native
-from labelwood.prime import PrimeClassifier
-from labelwood.prime.index import PrototypeIndex
-from labelwood.prime.pretrained import load_encoder
-from labelwood.prime.settings import as_settings
+from labelwood.dual_encoder import PrimeClassifier
+from labelwood.dual_encoder.answering.index import PrototypeIndex
+from labelwood.dual_encoder.model.pretrained import load_encoder
+from labelwood.dual_encoder.settings import as_settings
 from labelwood.store import State
 
 WARM_UP = 5

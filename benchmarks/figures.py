@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels, random_groups
+from labelwood.groups import merged_labels, random_groups
 
 MODELS: dict[str, Callable[[], Any]] = {
     "centroid": lw.CentroidClassifier,

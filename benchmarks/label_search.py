@@ -25,13 +25,13 @@ import numpy as np
 from dual_encoder_latency import Clock, read_texts
 from rivals.environments import default_cache, make
 
-from labelwood.prime.embedding import embedded
-from labelwood.prime.encoder import unit
-from labelwood.prime.index import PrototypeIndex
-from labelwood.prime.label_groups import LabelGrouping
-from labelwood.prime.pretrained import load_encoder
-from labelwood.prime.settings import EncoderSettings
-from labelwood.prime.tokens import Tokens
+from labelwood.dual_encoder.answering.index import PrototypeIndex
+from labelwood.dual_encoder.answering.label_groups import LabelGrouping
+from labelwood.dual_encoder.data.tokens import Tokens
+from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.encoder import unit
+from labelwood.dual_encoder.model.pretrained import load_encoder
+from labelwood.dual_encoder.settings import EncoderSettings
 
 PROBES = (8, 32, 128)
 WARM_UP = 20

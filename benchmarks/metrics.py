@@ -10,8 +10,8 @@ import time
 import numpy as np
 from scipy import sparse
 
-from labelwood.base import TopK
-from labelwood.inputs import thread_count
+from labelwood.arrays.threads import thread_count
+from labelwood.arrays.topk import TopK
 from labelwood.labels.propensities import inverse_propensities, label_frequencies
 from labelwood.metrics import apply_filter, evaluate, per_bin
 

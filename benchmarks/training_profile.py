@@ -25,10 +25,10 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood import _native
-from labelwood.inputs import as_features, as_labels, unit_rows
+from labelwood.arrays.rows import as_features, as_labels, unit_rows
 from labelwood.labels.representations import members_of
-from labelwood.search.training import NO_ROWS
-from labelwood.search.tree import TrainedTree
+from labelwood.linear.trained import TrainedTree
+from labelwood.linear.training import NO_ROWS
 
 Result = TypeVar("Result")
 LANES = 16  # siblings that are solved together; of native/simd/kernels.h

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from labelwood.features import TextVectorizer
+from labelwood.text import TextVectorizer
 
 TOLERANCE = 1e-6
 

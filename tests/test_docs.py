@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.dual_encoder.samples import write_checkpoint
 from tests.pages import made_pages
-from tests.prime.samples import write_checkpoint
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels, random_groups
+from labelwood.groups import merged_labels, random_groups
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = """

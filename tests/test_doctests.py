@@ -17,15 +17,15 @@ MODULES = sorted(
 )
 ROOMS = [
     "labelwood",
-    "labelwood.aggregated",
+    "labelwood.groups",
     "labelwood.data",
     "labelwood.explaining",
-    "labelwood.features",
+    "labelwood.text",
     "labelwood.labels",
     "labelwood.metrics",
-    "labelwood.prime",
+    "labelwood.dual_encoder",
     "labelwood.store",
-    "labelwood.tradeoff",
+    "labelwood.tuning",
     "labelwood.trees",
 ]
 

@@ -18,8 +18,8 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood import _native
+from labelwood.arrays.rows import from_scipy
 from labelwood.errors import LabelwoodError, NativeLineError
-from labelwood.inputs import from_scipy
 
 X = sparse.random_array((200, 50), density=0.2, rng=np.random.default_rng(0), dtype=np.float32).tocsr()
 Y = (sparse.random_array((200, 30), density=0.1, rng=np.random.default_rng(1)) != 0).astype(np.float32).tocsr()

@@ -146,7 +146,7 @@ def groups(case: Case) -> None:
         if given.shape[0] != 60 or not np.isfinite(given.data).all():
             raise Failure(WRONG, "what was handed out has another shape or is not finite")
     else:
-        lw.aggregated.MultiInstanceClassifier(hidden=2, epochs=1, device="cpu", n_threads=1).fit((X, of_row), counts)
+        lw.groups.MultiInstanceClassifier(hidden=2, epochs=1, device="cpu", n_threads=1).fit((X, of_row), counts)
 
 
 def trees(case: Case) -> None:
@@ -228,7 +228,7 @@ def warm_groups(samples: Path) -> None:
     del samples
     X, Y = model_samples.rows(n_rows=60)
     groups = np.arange(60) // 3
-    lw.aggregated.MultiInstanceClassifier(hidden=2, epochs=1, device="cpu", n_threads=1).fit((X, groups), Y[:20])
+    lw.groups.MultiInstanceClassifier(hidden=2, epochs=1, device="cpu", n_threads=1).fit((X, groups), Y[:20])
 
 
 _SHARED: dict[str, Any] = {"native": True, "group": "models", "prepare": model_samples.save_all, "warm": warm}

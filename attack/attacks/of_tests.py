@@ -82,8 +82,8 @@ def hostile_files(case: Case) -> None:
 
 
 def hostile_encoders(case: Case) -> None:
-    """A configuration or a tokenizer of tests/prime/hostile.py, in a saved model."""
-    from tests.prime import hostile
+    """A configuration or a tokenizer of tests/dual_encoder/hostile.py, in a saved model."""
+    from tests.dual_encoder import hostile
 
     import labelwood as lw
 
@@ -158,7 +158,7 @@ ATTACKS = [
     ),
     Attack(
         "tests-encoders",
-        "loads encoders with hostile configurations and tokenizers, as tests/prime/hostile.py has them",
+        "loads encoders with hostile configurations and tokenizers, as tests/dual_encoder/hostile.py has them",
         run=hostile_encoders,
         cases=300,
         budget=20.0,

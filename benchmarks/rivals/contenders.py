@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from labelwood.models.tree import PRESETS
+from labelwood.linear.classifier import PRESETS
 
 
 @dataclass(frozen=True)

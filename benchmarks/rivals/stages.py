@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import labelwood as lw
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.labels import inverse_propensities, label_frequencies
 from rivals.contenders import Entry
 from rivals.environments import python_of

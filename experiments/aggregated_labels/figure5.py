@@ -11,7 +11,7 @@ from common.kept import Kept
 from table3 import one_hot
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels, random_groups
+from labelwood.groups import merged_labels, random_groups
 
 SETS = ("mnist", "fashion_mnist")
 SIZE = 4

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from labelwood.aggregated import clustered_groups, noisy_groups, random_groups
+from labelwood.groups import clustered_groups, noisy_groups, random_groups
 
 
 @dataclass(frozen=True)

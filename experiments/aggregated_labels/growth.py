@@ -17,7 +17,7 @@ from rivals.stages import Course
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels, random_groups
+from labelwood.groups import merged_labels, random_groups
 
 SETS = ("eurlex4k",)
 SIZE = 10

@@ -18,9 +18,9 @@ from scipy import sparse
 from trials import Trials, agreement
 
 from labelwood import _native
-from labelwood.aggregated.eagle import unit_features
-from labelwood.aggregated.groups import GroupedLabels
-from labelwood.inputs import from_scipy
+from labelwood.arrays.rows import from_scipy
+from labelwood.groups.eagle import unit_features
+from labelwood.groups.grouped import GroupedLabels
 
 SETS = ("eurlex4k",)
 WAYS = {"eagle-0": 0, "eagle": 20}

@@ -18,8 +18,8 @@ from rivals.prepared import read_split
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import advice, baseline_labels, try_both
-from labelwood.aggregated.trying import joined
+from labelwood.groups import advice, baseline_labels, try_both
+from labelwood.groups.trying import joined
 from labelwood.metrics import evaluate
 
 SETS = ("eurlex57k",)

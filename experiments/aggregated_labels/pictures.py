@@ -16,7 +16,7 @@ from table5 import KS, PAPERS_FIGURES, PAPERS_ORACLE
 from tables import EURLEX, WAYS, mean
 from trials import CHOSEN, ORACLE, PAPERS
 
-from labelwood.tradeoff.plots import COLOURS, FAINT, INK, STYLE
+from labelwood.tuning.plots import COLOURS, FAINT, INK, STYLE
 
 SALT = {"svg.hashsalt": "aggregated labels"}
 Found = Mapping[str, Any]

@@ -16,7 +16,7 @@ from common.kept import Kept
 from datasets import MADE
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels, random_groups
+from labelwood.groups import merged_labels, random_groups
 
 SETS = (MADE,)
 SEEDS = 20

@@ -16,8 +16,8 @@ from common.rows import Rows
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import MultiInstanceClassifier, merged_labels, random_groups
-from labelwood.aggregated.multi_instance.bags import as_bags
+from labelwood.groups import MultiInstanceClassifier, merged_labels, random_groups
+from labelwood.groups.multi_instance.bags import as_bags
 
 SETS = ("mnist", "fashion_mnist")
 SEEDS = 5

@@ -16,8 +16,8 @@ from learner import LEARNER, precision
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import advice, baseline_labels, choose_eagle, merged_labels, try_both
-from labelwood.aggregated.choosing import CANDIDATES
+from labelwood.groups import advice, baseline_labels, choose_eagle, merged_labels, try_both
+from labelwood.groups.choosing import CANDIDATES
 
 # The three ways of the paper: `Eagle`'s parameters, None if every row has all labels of its group.
 PAPERS: dict[str, dict[str, Any] | None] = {"baseline": None, "eagle-0": {"iterations": 0}, "eagle": {}}

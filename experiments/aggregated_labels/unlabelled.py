@@ -16,7 +16,7 @@ from scipy import sparse
 from trials import PAPERS, Trials
 
 import labelwood as lw
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.metrics import evaluate
 
 SETS = ("eurlex4k",)

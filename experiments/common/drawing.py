@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from labelwood.tradeoff.placing import Spot, place
-from labelwood.tradeoff.plots import COLOURS, INK, short_svg
+from labelwood.tuning.placing import Spot, place
+from labelwood.tuning.plots import COLOURS, INK, short_svg
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LABEL = 7.5

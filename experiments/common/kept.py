@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from labelwood.tradeoff.folder import write_json
+from labelwood.tuning.folder import write_json
 
 
 class Kept:

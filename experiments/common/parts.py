@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from labelwood.tradeoff.folder import write_json
+from labelwood.tuning.folder import write_json
 
 
 def known(output: Path, part: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 import labelwood as lw
 from labelwood.labels import LabelIndex
-from labelwood.models.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
+from labelwood.tagger.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.inputs import from_scipy, unit_rows
-from labelwood.search.tree import TrainedTree
+from labelwood.arrays.rows import from_scipy, unit_rows
+from labelwood.linear.trained import TrainedTree
 from labelwood.trees import LabelTree
 from labelwood.trees.overlap import places_of
 

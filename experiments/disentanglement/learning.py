@@ -14,8 +14,8 @@ from random_copies import with_random_copies
 
 import labelwood as lw
 from labelwood.labels import inverse_propensities, label_frequencies
+from labelwood.linear.trained import Merge, TrainedTree
 from labelwood.metrics import evaluate
-from labelwood.search.tree import Merge, TrainedTree
 from labelwood.trees import LabelTree
 
 K = 5

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from tables import relative_costs
 
-from labelwood.tradeoff.plots import COLOURS, INK, STYLE
+from labelwood.tuning.plots import COLOURS, INK, STYLE
 
 SALT = {"svg.hashsalt": "disentanglement"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from learning import K
 
-from labelwood.tradeoff import latency
+from labelwood.tuning import latency
 
 SEARCHED_ROWS, CALLED_ROWS = 2000, 1000
 TURNS = 5

@@ -11,7 +11,7 @@ from datasets import NAMES
 from matplotlib.figure import Figure
 from precision import VARIANTS
 
-from labelwood.tradeoff.plots import COLOURS, FAINT, STYLE
+from labelwood.tuning.plots import COLOURS, FAINT, STYLE
 
 SALT = {"svg.hashsalt": "interpolated trees"}
 

@@ -9,8 +9,8 @@ from typing import Any
 from common.rows import Rows
 from datasets import GENERATED
 
-from labelwood.tradeoff import sweep
 from labelwood.trees import lam_of
+from labelwood.tuning import sweep
 
 SCALES = (0, 0.5, 1, 2, 6, 10, 30, 100, 1000, 1e5)  # λ′
 MODEL = {"arity": 2, "max_leaf": 100, "beam": 10}

@@ -9,7 +9,7 @@ from common.rows import Rows
 from datasets import GENERATED, NAMES
 
 import labelwood as lw
-from labelwood.inputs import as_labels
+from labelwood.arrays.rows import as_labels
 from labelwood.trees import lam_of
 from labelwood.trees.coverage import label_weights
 

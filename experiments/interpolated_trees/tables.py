@@ -10,7 +10,7 @@ from datasets import NAMES
 from imbalance import MODES
 from precision import VARIANTS
 
-from labelwood.tradeoff.summary import TOLERANCE, lam_text
+from labelwood.tuning.summary import TOLERANCE, lam_text
 
 # Shares of labels for half of the rows that the paper's Figures 1 and 6 give, in per cent.
 PAPERS_HALVES = {

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from common.rows import Rows
 
-from labelwood.inputs import as_features, as_labels
-from labelwood.models import load
+from labelwood.arrays.rows import as_features, as_labels
+from labelwood.contract.kinds import load
 from labelwood.store import is_model
-from labelwood.tradeoff import Point, Run, latency
-from labelwood.tradeoff.folder import ReportFolder, fingerprint, opened, store_matrix
-from labelwood.tradeoff.grid import runs_of, settings_of
-from labelwood.tradeoff.workers import finished
+from labelwood.tuning import Point, Run, latency
+from labelwood.tuning.folder import ReportFolder, fingerprint, opened, store_matrix
+from labelwood.tuning.grid import runs_of, settings_of
+from labelwood.tuning.workers import finished
 
 KS = (1, 5)
 SEARCHED_ROWS, CALLED_ROWS = 3000, 1000

@@ -9,7 +9,7 @@ from common.kept import Kept
 from corpora import Corpus
 from learning import CONFIGS, Trials
 
-from labelwood.prime import load_settings
+from labelwood.dual_encoder import load_settings
 
 SETS = ("wordnet", "debian_deps", "bookcrossing")
 # Each with the paper's table, what it is, and what it is compared with.

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.base import TopK, padded
-from labelwood.features import mixed_rows
+from labelwood.arrays.topk import TopK, padded
+from labelwood.dual_encoder.answering.index import PrototypeIndex
+from labelwood.dual_encoder.training.extreme import classifier_scores
 from labelwood.labels import inverse_propensities, label_frequencies
 from labelwood.metrics import apply_filter, evaluate, extra_candidates
-from labelwood.prime.extreme import classifier_scores
-from labelwood.prime.index import PrototypeIndex
+from labelwood.text import mixed_rows
 
 METRICS = ("P@1", "P@5", "PSP@1", "PSP@5", "R@100")
 K = 100

@@ -14,8 +14,8 @@ from common.parts import known
 from corpora import MAX_TOKENS, Corpus
 
 import labelwood as lw
-from labelwood.base import padded
-from labelwood.prime import PrimeSettings, load_settings
+from labelwood.arrays.topk import padded
+from labelwood.dual_encoder import PrimeSettings, load_settings
 
 CONFIGS = Path(__file__).parent / "configs"
 EPOCHS = {"wordnet": 10, "debian_deps": 12, "bookcrossing": 8, "loc_lcsh": 4}
@@ -116,11 +116,11 @@ class Trials:
         def measure() -> dict[str, float]:
             import torch  # noqa: PLC0415  # only here, as tables are made without it
 
-            from labelwood.prime.embedding import embedded  # noqa: PLC0415
-            from labelwood.prime.encoder import unit  # noqa: PLC0415
-            from labelwood.prime.index import PrototypeIndex  # noqa: PLC0415
-            from labelwood.prime.pretrained import load_encoder  # noqa: PLC0415
-            from labelwood.prime.tokens import Tokens  # noqa: PLC0415
+            from labelwood.dual_encoder.answering.index import PrototypeIndex  # noqa: PLC0415
+            from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
+            from labelwood.dual_encoder.model.embedding import embedded  # noqa: PLC0415
+            from labelwood.dual_encoder.model.encoder import unit  # noqa: PLC0415
+            from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415
 
             settings = self.settings("dpr", seed=0).encoder
             device = torch.device(self.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))

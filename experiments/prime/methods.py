@@ -12,7 +12,7 @@ from corpora import NAMES, Corpus
 from learning import Trials
 
 import labelwood as lw
-from labelwood.base import padded
+from labelwood.arrays.topk import padded
 
 SETS = tuple(NAMES)
 CONFIGS = {

@@ -10,7 +10,7 @@ from common.drawing import plot, svg
 from corpora import NAMES
 from matplotlib.figure import Figure
 
-from labelwood.tradeoff.plots import COLOURS, STYLE
+from labelwood.tuning.plots import COLOURS, STYLE
 
 SALT = {"svg.hashsalt": "dual encoders"}
 FUSED = "tree + PRIME W"

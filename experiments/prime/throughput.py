@@ -61,10 +61,10 @@ class Bench:
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
 
-        from labelwood.inputs import as_labels  # noqa: PLC0415
-        from labelwood.prime.precision import half_for  # noqa: PLC0415
-        from labelwood.prime.pretrained import load_encoder  # noqa: PLC0415
-        from labelwood.prime.tokens import Tokens  # noqa: PLC0415
+        from labelwood.arrays.rows import as_labels  # noqa: PLC0415
+        from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
+        from labelwood.dual_encoder.gpu.precision import half_for  # noqa: PLC0415
+        from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415
 
         self.torch, self.trials, self.size = torch, trials, trials.given.batch or BATCH
         self.device = torch.device(trials.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -93,7 +93,7 @@ class Bench:
 
     def timed(self, make: Callable[[Bench], Step], n_steps: int, *, n_before: int) -> tuple[float, float]:
         """Queries a second, and GiB that torch holds at most; after `n_steps` the same batches come again."""
-        from labelwood.prime.collector import undisturbed  # noqa: PLC0415
+        from labelwood.dual_encoder.training.collector import undisturbed  # noqa: PLC0415
 
         cuda = self.torch.cuda if self.device.type == "cuda" else None
         gc.collect()  # what another way has recorded
@@ -124,7 +124,7 @@ class Bench:
 
     def batches(self, config: str, n_steps: int = STEPS) -> Iterator[Any]:
         """The batches of the steps, again and again: what the trainer has in them too."""
-        from labelwood.prime.samplers import BatchSampler, QueryOrder, ahead  # noqa: PLC0415
+        from labelwood.dual_encoder.data.samplers import BatchSampler, QueryOrder, ahead  # noqa: PLC0415
 
         settings = self.settings(config).batches
         sampler = BatchSampler(self.Y, settings, seed=0)
@@ -139,7 +139,7 @@ class Bench:
 
     def padded(self) -> Step:
         """Forward and backward of the encoder alone, as is usual: a text for each pair, all padded to the longest."""
-        from labelwood.prime.tokens import TokenFeeder  # noqa: PLC0415
+        from labelwood.dual_encoder.data.tokens import TokenFeeder  # noqa: PLC0415
 
         batches, feeder = self.batches("anchored_lite"), TokenFeeder(self.tables, self.device)
         encode = self.torch.compile(self.encoder, dynamic=True) if self.trials.given.compile else self.encoder
@@ -156,9 +156,9 @@ class Bench:
 
     def bare(self, config: str) -> Step:
         """Forward and backward of the encoder alone on the very batches that the trainer feeds it."""
-        from labelwood.prime.embedding import Embedder  # noqa: PLC0415
-        from labelwood.prime.recording import Recorder  # noqa: PLC0415
-        from labelwood.prime.tokens import Packed  # noqa: PLC0415
+        from labelwood.dual_encoder.data.tokens import Packed  # noqa: PLC0415
+        from labelwood.dual_encoder.gpu.recording import Recorder  # noqa: PLC0415
+        from labelwood.dual_encoder.model.embedding import Embedder  # noqa: PLC0415
 
         how = {"half": self.half, "compiled": self.trials.given.compile}
         batches, embed = self.batches(config), Embedder(self.encoder, self.tables, device=self.device, **how)
@@ -188,7 +188,7 @@ class Bench:
 
     def trainer(self, config: str) -> Step:
         """Whole steps of our trainer, with its sampling, prototypes, loss and update of weights."""
-        from labelwood.prime.trainer import Pairs, Trainer  # noqa: PLC0415
+        from labelwood.dual_encoder.training.trainer import Pairs, Trainer  # noqa: PLC0415
 
         batches = self.batches(config)
         trainer = Trainer(self.encoder, Pairs(*self.tables, self.Y, self.Y), self.settings(config), device=self.device)

@@ -15,7 +15,7 @@ from fusion import Part, compare, split
 from learning import HELD_OUT, Trials
 
 import labelwood as lw
-from labelwood.models.rows import features_as_learned, features_to_learn_from
+from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
 SETS = tuple(NAMES)
 CONFIG = "anchored_lite"

@@ -16,10 +16,10 @@ from corpora import Corpus
 from rivals.protocol import TRAIN_THREADS
 from rivals.stages import run_stage
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.metrics import evaluate
-from labelwood.metrics.depth import expected_depth
 from labelwood.trees import huffman
+from labelwood.trees.depth import expected_depth
 
 HERE = Path(__file__).parent
 STAGES = {"train": TRAIN_THREADS, "predict": 1}  # with so many threads

@@ -11,8 +11,8 @@ from corpora import NAMES
 from learning import Trials
 from settings import settings
 
-from labelwood.tradeoff import Point
 from labelwood.trees import lam_of
+from labelwood.tuning import Point
 
 SETS = tuple(NAMES)
 SCALES = (0, 0.25, 0.5, 0.75, 1, 2, 4, 16, 64, 256, 1e5)  # λ′

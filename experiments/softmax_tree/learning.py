@@ -15,7 +15,7 @@ from settings import model, settings, vectorizer
 
 import labelwood as lw
 from labelwood.metrics import evaluate
-from labelwood.metrics.depth import expected_depth
+from labelwood.trees.depth import expected_depth
 
 K = 5
 

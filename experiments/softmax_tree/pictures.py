@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 from small import WHOLE
 
-from labelwood.tradeoff.plots import COLOURS, INK, STYLE
-from labelwood.tradeoff.summary import lam_text
+from labelwood.tuning.plots import COLOURS, INK, STYLE
+from labelwood.tuning.summary import lam_text
 
 SALT = {"svg.hashsalt": "softmax trees"}
 

@@ -14,7 +14,7 @@ from settings import model as unfitted
 from settings import vectorizer
 
 import labelwood as lw
-from labelwood.metrics.depth import expected_depth
+from labelwood.trees.depth import expected_depth
 
 
 class Labelwood(Contender):

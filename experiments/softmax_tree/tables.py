@@ -12,7 +12,7 @@ from figure4 import HUFFMAN, curves, way_of
 from rival import CHOSEN, THEIRS
 from small import WHOLE
 
-from labelwood.tradeoff.summary import lam_text
+from labelwood.tuning.summary import lam_text
 
 PAPERS_CLAIM = ["the paper: Wiki-500K", "", "", "", "", "", "", "+40.6 %", "+6.5 %"]
 Found = Mapping[str, Any]

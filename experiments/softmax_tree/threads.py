@@ -11,7 +11,7 @@ from learning import Trials
 from rival import SETS
 from settings import settings
 
-from labelwood.models import softmax_tree
+from labelwood.softmax_tree import classifier as softmax_tree
 
 __all__ = ["SETS", "measure"]
 

@@ -5,60 +5,63 @@ Names load when they are first used, so that ``import labelwood`` costs next to 
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelwood import aggregated, data, labels, metrics, prime, tradeoff, trees
-    from labelwood.aggregated.eagle import Eagle
-    from labelwood.base import Model, TopK
+    from labelwood import data, dual_encoder, explaining, groups, labels, metrics, text, trees, tuning
+    from labelwood.arrays.topk import TopK
+    from labelwood.contract.kinds import load
+    from labelwood.contract.model import Model
     from labelwood.data.dataset import Dataset
     from labelwood.data.read import read, read_batches
     from labelwood.data.reading import Columns
     from labelwood.data.write import write
+    from labelwood.dual_encoder.classifier import PrimeClassifier
     from labelwood.errors import LabelwoodError
-    from labelwood.features import JoinedVectorizer, TextVectorizer
-    from labelwood.fusion import Fusion
+    from labelwood.fusion.classifier import FusedClassifier
+    from labelwood.fusion.combining import Fusion
+    from labelwood.groups.eagle import Eagle
     from labelwood.labels import LabelIndex
-    from labelwood.models import load
-    from labelwood.models.centroid import CentroidClassifier
-    from labelwood.models.disentangling import disentangle
-    from labelwood.models.fused import FusedClassifier
-    from labelwood.models.one_vs_rest import OneVsRest
-    from labelwood.models.softmax_tree import SoftmaxTreeClassifier
-    from labelwood.models.text import TextClassifier
-    from labelwood.models.tree import TreeClassifier, preset
-    from labelwood.prime.classifier import PrimeClassifier
+    from labelwood.linear.centroid import CentroidClassifier
+    from labelwood.linear.classifier import TreeClassifier, preset
+    from labelwood.linear.one_vs_rest import OneVsRest
+    from labelwood.softmax_tree.classifier import SoftmaxTreeClassifier
+    from labelwood.tagger.classifier import TextClassifier
+    from labelwood.text import JoinedVectorizer, TextVectorizer
+    from labelwood.trees.disentangling import disentangle
 
 __version__ = version("labelwood")
 
 _HOME = {
-    "CentroidClassifier": "labelwood.models.centroid",
+    "CentroidClassifier": "labelwood.linear.centroid",
     "Columns": "labelwood.data.reading",
     "Dataset": "labelwood.data.dataset",
-    "Eagle": "labelwood.aggregated.eagle",
-    "FusedClassifier": "labelwood.models.fused",
-    "Fusion": "labelwood.fusion",
+    "Eagle": "labelwood.groups.eagle",
+    "FusedClassifier": "labelwood.fusion.classifier",
+    "Fusion": "labelwood.fusion.combining",
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
-    "Model": "labelwood.base",
-    "OneVsRest": "labelwood.models.one_vs_rest",
-    "PrimeClassifier": "labelwood.prime.classifier",
-    "TextClassifier": "labelwood.models.text",
-    "SoftmaxTreeClassifier": "labelwood.models.softmax_tree",
-    "TreeClassifier": "labelwood.models.tree",
-    "JoinedVectorizer": "labelwood.features",
-    "TextVectorizer": "labelwood.features",
-    "TopK": "labelwood.base",
-    "disentangle": "labelwood.models.disentangling",
-    "load": "labelwood.models",
-    "preset": "labelwood.models.tree",
+    "Model": "labelwood.contract.model",
+    "OneVsRest": "labelwood.linear.one_vs_rest",
+    "PrimeClassifier": "labelwood.dual_encoder.classifier",
+    "TextClassifier": "labelwood.tagger.classifier",
+    "SoftmaxTreeClassifier": "labelwood.softmax_tree.classifier",
+    "TreeClassifier": "labelwood.linear.classifier",
+    "JoinedVectorizer": "labelwood.text",
+    "TextVectorizer": "labelwood.text",
+    "TopK": "labelwood.arrays.topk",
+    "disentangle": "labelwood.trees.disentangling",
+    "load": "labelwood.contract.kinds",
+    "preset": "labelwood.linear.classifier",
     "read": "labelwood.data.read",
     "read_batches": "labelwood.data.read",
     "write": "labelwood.data.write",
 }
-_ROOMS = ("aggregated", "data", "labels", "metrics", "prime", "tradeoff", "trees")
+_ROOMS = ("data", "dual_encoder", "explaining", "groups", "labels", "metrics", "text", "trees", "tuning")
+_FORMER = {"aggregated": "groups", "prime": "dual_encoder", "tradeoff": "tuning"}
 
 __all__ = [
     "CentroidClassifier",
@@ -78,23 +81,28 @@ __all__ = [
     "TextVectorizer",
     "TopK",
     "TreeClassifier",
-    "aggregated",
     "data",
     "disentangle",
+    "dual_encoder",
+    "explaining",
+    "groups",
     "labels",
     "load",
     "metrics",
     "preset",
-    "prime",
     "read",
     "read_batches",
-    "tradeoff",
+    "text",
     "trees",
+    "tuning",
     "write",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        warnings.warn(f"labelwood.{name} is now labelwood.{_FORMER[name]}", DeprecationWarning, stacklevel=2)
+        return import_module(f"labelwood.{_FORMER[name]}")
     if name in _ROOMS:
         return import_module(f"labelwood.{name}")
     if name not in _HOME:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 import labelwood as lw
 from attack import file_samples, hostile_arrays, model_samples, mutations
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 
 
 @pytest.mark.parametrize("name", ["tree", "softmax-compressed", "text", "fused"])

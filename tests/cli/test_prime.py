@@ -7,7 +7,7 @@ import json
 import pytest
 
 import labelwood as lw
-from labelwood.prime import settings as module
+from labelwood.dual_encoder import settings as module
 
 SETTINGS = """
 model = "prime"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import labelwood as lw
-from labelwood.tradeoff import report as reports
+from labelwood.tuning import report as reports
 
 PROGRAM = str(Path(sys.executable).with_name("labelwood"))
 FAST = ("--lams", "0,1.5", "--seeds", "1", "--jobs", "1")

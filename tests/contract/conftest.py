@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from labelwood.models import MODELS, model_class
+from labelwood.contract.kinds import MODELS, model_class
 
 
 @pytest.fixture(params=sorted(MODELS))

@@ -1,4 +1,4 @@
-"""What every model promises; see `labelwood.base`."""
+"""What every model promises; see `labelwood.contract.model`."""
 
 from __future__ import annotations
 

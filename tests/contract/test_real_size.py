@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import labelwood as lw
-from labelwood.models import MODELS, model_class
+from labelwood.contract.kinds import MODELS, model_class
 
 SOFTMAX = {"dim": 16, "epochs": 2}
 # Every model as it is, and trees with each setting that changes how labels are arranged or scores are put together.

@@ -49,7 +49,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_training_used_holds_until_the_next_training(kind, tmp_path):
-    from labelwood.models import model_class
+    from labelwood.contract.kinds import model_class
 
     X, Y = generated()
     model = model_class(kind)().fit(X, Y)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.aggregated import merged_labels
+from labelwood.groups import merged_labels
 
 K = 4
 SHOWN = 20  # rows whose answers are kept
@@ -144,7 +144,7 @@ def _plain(score: float) -> float | None:
 
 
 def _network(**params: Any) -> Any:
-    from labelwood.aggregated.multi_instance import MultiInstanceClassifier
+    from labelwood.groups.multi_instance import MultiInstanceClassifier
 
     return MultiInstanceClassifier(n_threads=1, **params)
 

@@ -109,7 +109,7 @@ def _use_the_rest(texts) -> None:
     from tests.hostile.problem import sound
 
     import labelwood as lw
-    from labelwood.inputs import from_dense
+    from labelwood.arrays.rows import from_dense
 
     p = sound(0)
     for params in ({}, {"min_df": 2, "stop_words": ["and"]}, {"n_buckets": 64}, {"analyzer": "char", "ngrams": (2, 3)}):

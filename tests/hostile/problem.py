@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 
 N_ROWS, N_FEATURES, N_LABELS, N_GROUPS, K = 16, 12, 6, 5, 4
 

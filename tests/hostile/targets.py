@@ -13,8 +13,9 @@ from pathlib import Path
 from tests.hostile.problem import sound
 
 import labelwood as lw
-from labelwood import aggregated, metrics, trees
+from labelwood import groups as aggregated
 from labelwood import labels as label_functions
+from labelwood import metrics, trees
 from labelwood.trees import LabelTree
 
 TARGETS = {}
@@ -192,7 +193,7 @@ def extra_candidates(p):
 
 @target("top", "k")
 def expected_depth(p):
-    return metrics.expected_depth(tree_of(sound(0)["tree"]), p["top"], ks=(p["k"],))
+    return trees.expected_depth(tree_of(sound(0)["tree"]), p["top"], ks=(p["k"],))
 
 
 @target("frequencies")

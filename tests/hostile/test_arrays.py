@@ -10,7 +10,7 @@ from tests.hostile.problem import sound
 
 import labelwood as lw
 from labelwood import LabelwoodError, _native, metrics, trees
-from labelwood.inputs import as_features, as_labels
+from labelwood.arrays.rows import as_features, as_labels
 
 N_CASES = 700
 

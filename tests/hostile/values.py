@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.hostile.containers import BROKEN_DENSE, Raising, _strided
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 
 _NO_NUMBERS = ("complex", "words", "structs", "a string", "a dictionary", "an object that raises", "a class", "sets")
 

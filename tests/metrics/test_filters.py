@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.errors import LabelwoodError
 from labelwood.metrics import apply_filter, evaluate, extra_candidates
 from labelwood.metrics.filters import answered_and_filtered

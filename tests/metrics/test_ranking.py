@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.labels.propensities import InversePropensities, inverse_propensities
 from labelwood.metrics import METRICS, evaluate

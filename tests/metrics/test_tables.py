@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from labelwood.base import TopK
+from labelwood.arrays.topk import TopK
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.metrics import evaluate, frequency_thresholds, per_bin, per_label
 

@@ -95,7 +95,7 @@ def _deep() -> dict[str, Callable[[], Any]]:
     prime = {**tiny, "prototypes": {"kind": "network", "feedforward": 16, "free_vectors": 2}}
     topped = {**tiny, "prototypes": {"kind": "sum"}, "classifiers": {"enabled": True, "epochs": 1}}
     names = ["dog", "rose", "oak", "elm"]
-    bags = lw.aggregated.MultiInstanceClassifier
+    bags = lw.groups.MultiInstanceClassifier
     return {
         "prime": lambda: lw.PrimeClassifier(settings=prime).fit(TEXTS, Y, names),
         "prime-classifiers": lambda: lw.PrimeClassifier(settings=topped).fit(TEXTS, Y, names),

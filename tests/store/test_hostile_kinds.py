@@ -20,7 +20,7 @@ from tests.store.hostile_models import (
 import labelwood as lw
 from labelwood import _native
 from labelwood.errors import LabelwoodError, ModelError
-from labelwood.models.centroid import CentroidClassifier
+from labelwood.linear.centroid import CentroidClassifier
 from labelwood.trees import LabelTree
 
 KINDS = [
@@ -36,7 +36,7 @@ def models(tmp_path_factory):
 
 
 def test_every_kind_of_model_is_here(models):
-    from labelwood.models import JOINED, MODELS, OF_BAGS, OF_TEXTS
+    from labelwood.contract.kinds import JOINED, MODELS, OF_BAGS, OF_TEXTS
 
     assert list(models) == KINDS
     assert {model.manifest["model"]["kind"] for model in models.values()} == {*MODELS, *OF_BAGS, *OF_TEXTS, *JOINED}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from labelwood.arrays.rows import as_labels
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import as_labels
 from labelwood.labels import pifa
 from labelwood.trees import balanced, fano, huffman, interpolated, lam_of
 from labelwood.trees.coverage import label_weights

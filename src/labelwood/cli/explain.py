@@ -15,7 +15,7 @@ from labelwood.errors import ParameterError
 
 if TYPE_CHECKING:
     from labelwood.explaining.explanation import LabelExplanation
-    from labelwood.models.text import TextClassifier
+    from labelwood.tagger.classifier import TextClassifier
 
 NAME = "explain"
 _PICTURES = (".svg", ".html", ".htm")

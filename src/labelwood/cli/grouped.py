@@ -51,8 +51,8 @@ def read_groups(path: Path, options: DataOptions, **more: Any) -> Dataset:
 
 def how_to_hand_out(params: dict[str, Any], threads: int | None, *, baseline: bool, choose: bool) -> dict[str, Any]:
     """What `impute` and `fit_grouped_dataset` take: an `Eagle` with these parameters, or the baseline."""
-    from labelwood.aggregated.eagle import Eagle
-    from labelwood.settings import check_params
+    from labelwood.contract.checks import check_params
+    from labelwood.groups.eagle import Eagle
 
     if baseline and (params or choose):
         what = repr(next(iter(params))) if params else "--choose"

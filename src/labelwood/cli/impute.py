@@ -41,10 +41,10 @@ def run(
 
     A page's tags go to its paragraphs, say. Rows are written with labels of their own, to train on.
     """
-    from labelwood.aggregated.imputing import impute
     from labelwood.data.groups import check_groups, fields_of_both, rows_with_labels
     from labelwood.data.write import check_targets, left_out, table_format, write_without
-    from labelwood.models.rows import features_to_learn_from
+    from labelwood.groups.imputing import impute
+    from labelwood.tagger.rows import features_to_learn_from
 
     name = table_format(output).NAME
     check_targets(output, name, overwrite=overwrite)

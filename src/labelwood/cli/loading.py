@@ -9,7 +9,7 @@ from labelwood.cli.options import settings
 from labelwood.errors import ModelError
 
 if TYPE_CHECKING:
-    from labelwood.models.text import TextClassifier
+    from labelwood.tagger.classifier import TextClassifier
 
 
 def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *, verify: bool) -> TextClassifier:
@@ -17,8 +17,8 @@ def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *
 
     Of fused models, ``kind.key=value`` changes a parameter of the member of that kind.
     """
-    from labelwood.models import load
-    from labelwood.models.text import TextClassifier
+    from labelwood.contract.kinds import load
+    from labelwood.tagger.classifier import TextClassifier
 
     classifier = load(path, verify=verify)
     if not isinstance(classifier, TextClassifier):
@@ -39,8 +39,8 @@ def _use_threads(model: Any, threads: int | None) -> None:
 
 
 def _change(model: Any, changes: dict[str, Any]) -> None:
-    from labelwood.models.fused import model_of
-    from labelwood.settings import check_params
+    from labelwood.contract.checks import check_params
+    from labelwood.fusion.classifier import model_of
 
     for member in getattr(model, "members_", []):
         inner = model_of(member)

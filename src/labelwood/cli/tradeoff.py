@@ -15,7 +15,7 @@ from labelwood.errors import InputError, LabelwoodError, ParameterError
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
-    from labelwood.features import TextVectorizer
+    from labelwood.text import TextVectorizer
 
 NAME = "tradeoff"
 _NOT_TO_SET = {
@@ -62,9 +62,9 @@ def run(
     Leaves hold up to 100 labels, or a 64th of the labels where that is less, unless --set max_leaf=… says otherwise.
     The report is REPORT/report.html, tradeoff.json and tradeoff.csv. Run again, it does only what is missing.
     """
-    from labelwood.tradeoff import default_max_leaf
-    from labelwood.tradeoff.report import check_plots, write_report
-    from labelwood.tradeoff.sweep import sweep
+    from labelwood.tuning import default_max_leaf
+    from labelwood.tuning.report import check_plots, write_report
+    from labelwood.tuning.sweep import sweep
 
     grid = _grid(lams)
     given, vectorizer = _settings(options.settings(config, assign or []))
@@ -97,7 +97,7 @@ def run(
 def _grid(text: str | None) -> list[float] | None:
     if text is None:
         return None
-    from labelwood.tradeoff.grid import checked_lams
+    from labelwood.tuning.grid import checked_lams
 
     try:
         return checked_lams(float(word) for word in text.split(","))
@@ -120,7 +120,7 @@ def _settings(settings: dict[str, Any]) -> tuple[dict[str, Any], TextVectorizer]
 def _check(output: Path, save: Path | None, held_out: float, budget_ms: float | None) -> None:
     """Refuses before any work what would fail after it."""
     from labelwood.store import check_target
-    from labelwood.tradeoff.folder import check_place
+    from labelwood.tuning.folder import check_place
 
     if not 0 < held_out < 1:
         raise ParameterError(f"--held-out must be between 0 and 1, such as 0.2, not {held_out:g}")
@@ -150,7 +150,7 @@ def _split(
 
 def _matrices(train: Dataset, held_out: Dataset, vectorizer: TextVectorizer) -> tuple[Any, Any, Any, Any]:
     """Features, made once, and labels of both parts."""
-    from labelwood.models.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
+    from labelwood.tagger.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
 
     fitted, X = features_to_learn_from(train, vectorizer)
     return X, labels_to_learn_from(train), features_as_learned(held_out, fitted, X.shape[1]), held_out.Y
@@ -159,8 +159,8 @@ def _matrices(train: Dataset, held_out: Dataset, vectorizer: TextVectorizer) -> 
 def _save(
     path: Path, rows: Dataset, params: dict[str, Any], vectorizer: TextVectorizer, recommended: dict[str, Any]
 ) -> None:
-    from labelwood.models.text import TextClassifier
-    from labelwood.models.tree import TreeClassifier
+    from labelwood.linear.classifier import TreeClassifier
+    from labelwood.tagger.classifier import TextClassifier
 
     lam = recommended.get("budget", recommended["same_precision"])["lam"]
     if lam is None:
@@ -177,7 +177,7 @@ def _print(summary: dict[str, Any], output: Path, files: list[str], save: Path |
         parts = {name: summary[name] for name in ("data", "recommended", "points")}
         options.report({**facts, **parts}, as_json=True)
         return
-    from labelwood.tradeoff.summary import Point, plain_table
+    from labelwood.tuning.summary import Point, plain_table
 
     sys.stdout.write(plain_table([Point.from_plain(point) for point in summary["points"]]) + "\n")
     for found in summary["recommended"].values():

@@ -85,9 +85,9 @@ def run(
 
 def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:
     """An unfitted `TextClassifier` from a model's name, a preset of it and settings, which go before it."""
-    from labelwood.models import model_class
-    from labelwood.models.text import TextClassifier
-    from labelwood.settings import check_params
+    from labelwood.contract.checks import check_params
+    from labelwood.contract.kinds import model_class
+    from labelwood.tagger.classifier import TextClassifier
 
     settings = dict(settings)
     named = settings.pop("model", "tree")
@@ -118,8 +118,8 @@ def _members(preset: str | None, settings: dict[str, Any], threads: int | None) 
 
 def vectorizer_of(wanted: Any) -> Any:
     """A vectorizer from a table of parameters, or from a list of tables several side by side."""
-    from labelwood.features import JoinedVectorizer, TextVectorizer
-    from labelwood.settings import check_params
+    from labelwood.contract.checks import check_params
+    from labelwood.text import JoinedVectorizer, TextVectorizer
 
     if isinstance(wanted, list) and wanted:
         return JoinedVectorizer(parts=[vectorizer_of(table("vectorizer", part)) for part in wanted])
@@ -136,7 +136,7 @@ def table(name: str, value: Any) -> dict[str, Any]:
 
 
 def _preset_of(cls: Any, name: str) -> dict[str, Any]:
-    from labelwood.models.tree import TreeClassifier, preset
+    from labelwood.linear.classifier import TreeClassifier, preset
 
     if cls is not TreeClassifier:
         raise ParameterError("--preset is for the model tree: leave it out, or train --model tree")

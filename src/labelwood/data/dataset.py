@@ -11,10 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays import plain_array
+from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.rows import Floats, as_csr, as_matrix
+from labelwood.arrays.values import plain_array
 from labelwood.data.fields import Fields
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Floats, as_csr, as_matrix, checked_pairs
 from labelwood.labels.index import LabelIndex
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays import MOST
+from labelwood.arrays.values import MOST
 from labelwood.data import json_text
 from labelwood.data.catalogue import BESIDE, decode_lines, described, read_catalogue
 from labelwood.data.dataset import Dataset

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from labelwood.errors import ParameterError
 from labelwood.explaining.explanation import Copy, LabelExplanation, Neighbour, Word
 from labelwood.explaining.weights import UPWARDS, column, leaves_of, path_to, weights_for
-from labelwood.models.tree import TreeClassifier
-from labelwood.search.tree import TrainedTree
+from labelwood.linear.classifier import TreeClassifier
+from labelwood.linear.trained import TrainedTree
 
 if TYPE_CHECKING:
     from labelwood.labels import LabelIndex
-    from labelwood.models.text import TextClassifier
+    from labelwood.tagger.classifier import TextClassifier
 
 _ALIKE = 0.05  # a smaller cosine comes from words that most classifiers have in common
 _COMPARED = 20_000  # names that a misspelt one is compared with at most

@@ -13,11 +13,11 @@ from labelwood.errors import ParameterError
 from labelwood.explaining.explanation import Word
 from labelwood.explaining.labels import Naming, trees_of
 from labelwood.explaining.weights import cluster_rows, unit_positive
-from labelwood.search.tree import TrainedTree
+from labelwood.linear.trained import TrainedTree
 from labelwood.trees.overlap import places_of
 
 if TYPE_CHECKING:
-    from labelwood.models.text import TextClassifier
+    from labelwood.tagger.classifier import TextClassifier
 
 _CHUNK = 4096  # labels compared at a time
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.search.tree import TrainedTree
+from labelwood.linear.trained import TrainedTree
 
 UPWARDS = 0.5  # what the weights for a node's parent count beside its own, when a cluster is described
 _KEPT = 512  # weights of a node that are kept to compare clusters

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from labelwood.arrays import plain_array
+from labelwood.arrays.values import plain_array
 from labelwood.errors import LabelwoodError
 
 

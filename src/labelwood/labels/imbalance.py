@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwood.arrays.rows import as_labels
 from labelwood.errors import ParameterError
-from labelwood.inputs import as_labels
 
 Covered: TypeAlias = Literal["any", "three", "all"]
 _NTH = {"any": 1, "three": 3, "all": None}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.inputs import Sparse, from_scipy
+from labelwood.arrays.rows import Sparse, from_scipy
 from labelwood.labels.representations import Members, members_of
 
 Numbers = NDArray[np.int32]
@@ -18,7 +18,7 @@ def canonical_order(members: Members, n_rows: int) -> Numbers:
     Labels in another order have the same canonical order, except that labels with the very same rows may change places.
 
     Example:
-        >>> from labelwood.inputs import as_labels
+        >>> from labelwood.arrays.rows import as_labels
         >>> from labelwood.labels.representations import members_of
         >>> canonical_order(members_of(as_labels([[1, 1, 0], [0, 1, 0]], 2)), n_rows=2)
         array([1, 0, 2], dtype=int32)
@@ -34,7 +34,7 @@ def canonical(Y: Sparse) -> tuple[Numbers, Sparse, Members]:
     """The canonical order, rows × labels in that order, and the rows of each label in that order.
 
     Example:
-        >>> from labelwood.inputs import as_labels
+        >>> from labelwood.arrays.rows import as_labels
         >>> order, Y, members = canonical(as_labels([[0, 1], [0, 1]], 2))
         >>> order.tolist(), Y.indices.tolist(), members[0].tolist()
         ([1, 0], [0, 0], [0, 2, 2])
@@ -65,7 +65,7 @@ def reordered(Y: Sparse, order: Numbers) -> Sparse:
     """Rows × labels with the labels in another order.
 
     Example:
-        >>> from labelwood.inputs import as_labels
+        >>> from labelwood.arrays.rows import as_labels
         >>> reordered(as_labels([[1, 0, 0]], 1), np.array([2, 0, 1], np.int32)).indices
         array([1], dtype=int32)
     """

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import plain_array, real_numbers, whole_number
+from labelwood.arrays.rows import as_labels
+from labelwood.arrays.values import plain_array, real_numbers, whole_number
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import as_labels
 
 PROPENSITY_FAMILIES: dict[str, tuple[float, float]] = {
     "wikipedia": (0.5, 0.4),  # Wikipedia-500K, WikiTitles, WikiLSHTC-325K

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.inputs import Floats, Sparse, as_features, as_labels, thread_count
+from labelwood.arrays.rows import Floats, Sparse, as_features, as_labels
+from labelwood.arrays.threads import thread_count
 
 Members: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label: row pointer and indices
 

@@ -1,6 +1,5 @@
 """How good predictions are: ranking metrics at k, tables by label and by label frequency, and filters."""
 
-from labelwood.metrics.depth import expected_depth
 from labelwood.metrics.filters import apply_filter, extra_candidates
 from labelwood.metrics.ranking import METRICS, evaluate
 from labelwood.metrics.tables import Bin, LabelTable, frequency_thresholds, per_bin, per_label
@@ -11,7 +10,6 @@ __all__ = [
     "LabelTable",
     "apply_filter",
     "evaluate",
-    "expected_depth",
     "extra_candidates",
     "frequency_thresholds",
     "per_bin",

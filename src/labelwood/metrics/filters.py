@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays import whole_number
-from labelwood.base import TopK
+from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.rows import as_csr
+from labelwood.arrays.topk import TopK
+from labelwood.arrays.values import whole_number
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import as_csr, checked_pairs
 from labelwood.metrics.predictions import checked_top, ranked
 
 

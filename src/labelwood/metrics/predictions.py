@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays import plain_array, real_numbers
-from labelwood.base import TopK
+from labelwood.arrays.rows import Sparse, as_labels, from_scipy
+from labelwood.arrays.threads import thread_count
+from labelwood.arrays.topk import TopK
+from labelwood.arrays.values import plain_array, real_numbers
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
 from labelwood.labels.propensities import InversePropensities
 
 _LARGEST_GAIN = 1e100  # sums over all labels and rows stay finite

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from labelwood.arrays.rows import Sparse
+from labelwood.arrays.topk import check_k
 from labelwood.errors import ParameterError
-from labelwood.inputs import Sparse, check_k
 from labelwood.metrics.filters import ranked_and_filtered
 from labelwood.metrics.predictions import collect, gains, truth
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import plain_array
-from labelwood.base import TopK
+from labelwood.arrays.rows import Sparse
+from labelwood.arrays.topk import TopK, check_k
+from labelwood.arrays.values import plain_array
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse, check_k
 from labelwood.metrics.filters import ranked_and_filtered
 from labelwood.metrics.predictions import collect, truth
 from labelwood.metrics.ranking import evaluate

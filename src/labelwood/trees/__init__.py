@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from labelwood.trees.balanced import balanced
 from labelwood.trees.codes import fano, huffman
+from labelwood.trees.depth import expected_depth
 from labelwood.trees.hierarchy import from_hierarchy, read_hierarchy
 from labelwood.trees.interpolated import interpolated, lam_of
 from labelwood.trees.kmeans import kmeans
@@ -24,6 +25,7 @@ __all__ = [
     "LabelTree",
     "balanced",
     "draw",
+    "expected_depth",
     "fano",
     "from_hierarchy",
     "huffman",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labelwood import _native
-from labelwood.inputs import thread_count
+from labelwood.arrays.threads import thread_count
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes, unit_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.arrays import real_vector
+from labelwood.arrays.values import real_vector
 from labelwood.errors import ParameterError
 from labelwood.trees.tree import LabelTree
 

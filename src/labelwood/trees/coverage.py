@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays import real_vector
+from labelwood.arrays.rows import Sparse
+from labelwood.arrays.values import real_vector
 from labelwood.errors import ParameterError
-from labelwood.inputs import Sparse
 
 _MOST_WEIGHT = 1e80  # that a row may have: more of them are still finite
 Rule: TypeAlias = Literal["marginal", "greedy"]
@@ -22,7 +22,7 @@ def label_weights(Y: Sparse, rule: Rule | float, row_weights: Any = None) -> tup
     """The frequencies of labels, and how many rows each covers by a rule.
 
     Example:
-        >>> from labelwood.inputs import as_labels
+        >>> from labelwood.arrays.rows import as_labels
         >>> label_weights(as_labels([[1, 1], [1, 0], [0, 1], [1, 0]], 4), "marginal")
         (array([3., 2.]), array([3., 1.]))
     """

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, Literal, TypeAlias, cast
 
+from labelwood.arrays.rows import Sparse
 from labelwood.data.source import Source
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import Sparse
 from labelwood.labels.index import LabelIndex
 from labelwood.trees.hierarchy_files import read_links
 from labelwood.trees.links import CycleError, Links

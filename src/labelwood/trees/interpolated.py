@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from labelwood import _native
-from labelwood.arrays import real_number
+from labelwood.arrays.rows import as_labels
+from labelwood.arrays.threads import thread_count
+from labelwood.arrays.values import real_number
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.inputs import as_labels, thread_count
 from labelwood.trees.coverage import Rule, label_weights
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes, unit_rows

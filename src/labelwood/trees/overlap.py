@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays import plain_array, whole_number
+from labelwood.arrays.rows import Sparse, as_labels, from_scipy
+from labelwood.arrays.threads import thread_count
+from labelwood.arrays.values import plain_array, whole_number
 from labelwood.errors import ParameterError
-from labelwood.inputs import Sparse, as_labels, from_scipy, thread_count
 from labelwood.labels.representations import members_of
 from labelwood.trees.tree import LabelTree
 

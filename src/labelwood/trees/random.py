@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import whole_number
+from labelwood.arrays.rows import Sparse, as_features
+from labelwood.arrays.values import whole_number
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Sparse, as_features
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes
 

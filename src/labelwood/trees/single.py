@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import real_vector
+from labelwood.arrays.values import real_vector
 from labelwood.errors import ParameterError
 from labelwood.trees.codes import huffman
 from labelwood.trees.tree import LabelTree

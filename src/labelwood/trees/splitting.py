@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
-from labelwood.inputs import Sparse
+from labelwood.arrays.rows import Sparse
 from labelwood.trees.balanced import balanced
 
 Nested: TypeAlias = list[Any]  # a leaf as a list of labels, an inner node as a list of nodes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwood.arrays import real_vector
+from labelwood.arrays.values import real_vector
 from labelwood.errors import LabelwoodError, ParameterError
 
 _DTYPES: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelwood import inputs
-from labelwood.arrays import MOST_SEED, whole_number
+from labelwood.arrays import rows as inputs
+from labelwood.arrays.rows import Sparse, as_features
+from labelwood.arrays.values import MOST_SEED, whole_number
 from labelwood.errors import LabelwoodError
-from labelwood.inputs import Sparse, as_features
 
 
 def check_sizes(arity: int, max_leaf: int, seed: int = 0) -> None:

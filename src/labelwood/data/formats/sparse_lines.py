@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
+from labelwood.arrays.rows import from_scipy
+from labelwood.arrays.threads import thread_count
 from labelwood.data.dataset import Dataset, compressed_rows, ones
 from labelwood.data.label_ids import UNLESS_OTHER, LabelError
 from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Reading
 from labelwood.data.source import Block, Source
 from labelwood.errors import NativeLineError
-from labelwood.inputs import from_scipy, thread_count
 from labelwood.labels.index import LabelIndex
 
 _MAX_COLUMNS = 2**31 - 1

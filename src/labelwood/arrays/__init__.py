@@ -1,0 +1,1 @@
+"""Rows, labels and answers as arrays, checked once where they come in."""

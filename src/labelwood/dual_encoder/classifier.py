@@ -1,0 +1,401 @@
+"""Texts in, labels out, by their nearness in a space that an encoder learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from labelwood.arrays.rows import Floats
+from labelwood.arrays.threads import thread_count
+from labelwood.arrays.topk import TopK, check_k, padded
+from labelwood.contract.checks import check_params
+from labelwood.contract.limits import Limits
+from labelwood.contract.model import Ranker
+from labelwood.contract.params import Threads
+from labelwood.dual_encoder.answering.index import ENOUGH, PrototypeIndex, check_probes
+from labelwood.dual_encoder.answering.queries import Backend, QueryEncoder
+from labelwood.dual_encoder.data.inputs import Known, as_known, as_texts
+from labelwood.dual_encoder.settings import PrimeSettings, as_settings, check_deep, without_place
+from labelwood.errors import ParameterError
+from labelwood.progress import shown
+
+if TYPE_CHECKING:
+    from labelwood.dual_encoder.model.network import DualEncoder
+    from labelwood.dual_encoder.training.trainer import Pairs, Trainer
+    from labelwood.store import State
+
+Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
+_SPLIT = 4  # what random numbers are for; the samplers have others
+
+
+class PrimeClassifier(Ranker):
+    """A dual encoder: queries and labels, which have texts too, are vectors, and the nearest labels are the answers.
+
+    By default it learns as PRIME does. NGAME, DEXA and others are settings of it: see `PrimeSettings`. It needs
+    ``pip install 'labelwood[deep]'``, and a GPU for encoders of any size.
+
+    Parameters:
+        settings: `PrimeSettings`, the same as a dictionary of tables, or the path of a TOML file; None for PRIME's.
+        checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
+        cache: A folder to keep tokens of texts in, from which they are mapped the next time. Choose a local one: a
+            mapped file that another program cuts short ends the process.
+        device: Where to compute, as torch names it; None is the GPU, if there is one, of this process.
+        backend: What embeds queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors in less
+            time) or "onnx-int8" (about the same in much less). It is not saved.
+        probes: For answers on a CPU from so many clusters of labels alone, those that lie nearest to a query: not
+            always the very best ones, but in a fraction of the time where labels are many. None looks at all labels,
+            as is done where clusters have fewer than 100 of them; where they have more, but fewer than k, there are
+            fewer answers. Clusters are found by `fit`, or else before the first
+            answer, and are saved; `probes` is not.
+        verbose: Whether to show progress while training.
+        n_threads: Threads to use on a CPU; all cores if not given.
+
+    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses
+    and held-out P@1 of each epoch, and queries a second, which are not saved), `network_`, `settings_` (what it learned
+    with, whatever has become of the file they came from; of an encoder's folder the name alone), `classifiers_` (labels
+    × dim, of unit length; None without them), and `clusters_` (two for each label; None before there are any).
+
+    Example:
+        >>> quick = {
+        ...     "encoder": {"checkpoint": "tiny"},
+        ...     "batches": {"size": 4, "random_epochs": 1},
+        ...     "training": {"epochs": 30, "learning_rate": 0.01, "warm_up": 1.0},
+        ... }
+        >>> texts, label_texts = ["a dog barks", "red roses bloom"], ["animals", "plants"]
+        >>> model = PrimeClassifier(settings=quick).fit(texts, np.eye(2), label_texts)
+        >>> model.predict_topk(["the dog", "roses"], k=1).ids.ravel().tolist()
+        [0, 1]
+    """
+
+    kind: ClassVar[str] = "prime"
+    _writes = True  # whether `save` does; the other processes that trained the same model leave it to the main one
+    reads_texts: ClassVar[bool] = True
+
+    n_labels_: int
+    labels_per_row_: int
+    history_: list[dict[str, float]]
+    prototypes_: Floats
+    classifiers_: Floats | None
+    network_: DualEncoder
+    settings_: PrimeSettings
+    free_vectors_: Floats  # the bank; empty without one
+    centres_: Floats  # of the clusters of labels that share a free vector; not of `clusters_`
+    clusters_: NDArray[np.int32] | None
+    _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
+    _index: tuple[Scores, PrototypeIndex] | None  # and which scores it is of
+
+    def __init__(
+        self,
+        *,
+        settings: Any = None,
+        checkpoints: str | PathLike[str] | None = None,
+        cache: str | PathLike[str] | None = None,
+        device: str | None = None,
+        backend: Backend = "torch",
+        probes: Annotated[int, Ge(1)] | None = None,
+        verbose: bool = False,
+        n_threads: Threads = None,
+    ) -> None:
+        self.settings = settings
+        self.checkpoints = checkpoints
+        self.cache = cache
+        self.device = device
+        self.backend = backend
+        self.probes = probes
+        self.verbose = verbose
+        self.n_threads = n_threads
+
+    def fit(self, texts: Any, Y: Any, label_texts: Any, *, filters: Any = None) -> Self:
+        """Learns from texts, rows × labels `Y` (any entry other than zero is a label), and a text for each label.
+
+        `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
+        """
+        check_params(type(self), self.get_params(deep=False))
+        settings = as_settings(self.settings)
+        rows, labels = as_texts(texts, "texts"), as_texts(label_texts, "label_texts")
+        known = as_known(Y, filters, len(rows), len(labels))
+        check_deep(settings)
+        from labelwood.dual_encoder.gpu.processes import Processes
+
+        processes = Processes.joined(self.device)
+        with self._computing(settings) as device:
+            import torch
+
+            from labelwood.dual_encoder.model.pretrained import load_encoder
+            from labelwood.dual_encoder.training.trainer import Trainer
+
+            torch.manual_seed(settings.training.seed)
+            encoder = load_encoder(settings.encoder)
+            with processes.main_first(self.cache is not None):
+                pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, known)
+            trainer = Trainer(
+                encoder,
+                pairs,
+                settings,
+                device=device,
+                held_out=held_out,
+                checkpoints=self.checkpoints,
+                n_threads=self.n_threads,
+                processes=processes,
+            )
+            with shown(trainer, "training", enabled=self.verbose and processes.is_main):
+                trainer.train()
+            self._keep(trainer)
+        self.labels_per_row_ = max(1, round(len(known.truth.indices) / len(rows)))
+        self._writes = processes.is_main
+        if self.probes is not None:
+            self._find_clusters()
+        if settings.classifiers.enabled:
+            self.fit_classifiers(rows, known.truth.to_scipy(), filters=filters)
+        return self
+
+    def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
+        """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
+
+        All arguments are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
+
+        Example:
+            >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}, "classifiers": {"epochs": 5}}
+            >>> texts = ["a dog barks", "red roses bloom"]
+            >>> model = PrimeClassifier(settings=quick).fit(texts, np.eye(2), ["animals", "plants"])
+            >>> model.fit_classifiers(texts, np.eye(2)).classifiers_.shape
+            (2, 64)
+        """
+        self.check_fitted()
+        rows = as_texts(texts, "texts")
+        settings = self.settings_.model_copy(update={"classifiers": as_settings(self.settings).classifiers})
+        known = as_known(Y, filters, len(rows), self.n_labels_)
+        useful = np.flatnonzero(np.diff(known.truth.indptr))
+        truth, spared = known.of_rows(useful)
+        with self._computing(settings) as device:
+            from labelwood.dual_encoder.model.encoder import unit
+            from labelwood.dual_encoder.training.extreme import ClassifierTrainer
+
+            queries = unit(self._vectors(rows.take(useful), device, "texts"))
+            trainer = ClassifierTrainer(queries, self.prototypes_, truth, settings, spared=spared)
+            with shown(trainer, "training classifiers", enabled=self.verbose and self._writes):
+                self.classifiers_ = trainer.train()
+        self.settings_, self._index = settings, None
+        return self
+
+    def _pairs(
+        self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: Known
+    ) -> tuple[Pairs, Pairs | None]:
+        """Rows to learn from, which have a label each, and rows to measure on."""
+        from labelwood.dual_encoder.data.tokens import Tokens
+        from labelwood.dual_encoder.training.trainer import Pairs
+
+        e, t = settings.encoder, settings.training
+        useful = np.flatnonzero(np.diff(known.truth.indptr))
+        if t.held_out:
+            useful = np.random.default_rng([t.seed, _SPLIT]).permutation(useful)
+        n_held_out = min(round(t.held_out * len(useful)), len(useful) - 1)
+        if t.patience is not None and not n_held_out:
+            raise ParameterError("training.patience needs rows to measure on: raise training.held_out or leave it out")
+        label_tokens = Tokens.of(labels, tokenizer, max_tokens=e.max_label_tokens or e.max_tokens, cache=self.cache)
+
+        def chosen(which: Any) -> Pairs:
+            which = np.sort(which)
+            tokens = Tokens.of(rows.take(which), tokenizer, max_tokens=e.max_tokens, cache=self.cache)
+            return Pairs(tokens, label_tokens, *known.of_rows(which))
+
+        return chosen(useful[n_held_out:]), chosen(useful[:n_held_out]) if n_held_out else None
+
+    def _keep(self, trainer: Trainer) -> None:
+        """Takes what is needed to answer and to add labels; the tables of training go."""
+        from labelwood.dual_encoder.model.embedding import embedded
+        from labelwood.dual_encoder.model.encoder import unit
+        from labelwood.dual_encoder.model.network import all_prototypes
+
+        network = trainer.network
+        texts = embedded(network.encoder, trainer.pairs.labels, device=trainer.device)
+        self.prototypes_ = all_prototypes(network, texts).cpu().numpy()
+        self.free_vectors_ = self.centres_ = np.empty((0, network.encoder.dim), np.float32)
+        if network.free is not None:
+            bank, owners = network.free.bank.detach(), network.free.owners
+            self.free_vectors_ = bank.cpu().numpy().copy()
+            self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
+        network.free = network.centroids = None
+        self.network_, self.history_, self.settings_ = network, trainer.history, without_place(trainer.settings)
+        self.n_labels_ = len(self.prototypes_)
+        self.classifiers_ = self.clusters_ = self._index = None
+
+    def embed(self, texts: Any) -> Floats:
+        """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
+        self.check_fitted()
+        return self._query_encoder()(as_texts(texts, "texts"))
+
+    def _query_encoder(self) -> QueryEncoder:
+        """Made when it is first needed, and again when a parameter has changed."""
+        made_for = (self.network_, self.device, self.backend, self.n_threads)
+        if self._queries is None or self._queries[0] != made_for:
+            settings = self.settings_
+            # The tiny encoder's work is done before threads have met.
+            n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else self.n_threads
+            encoder = QueryEncoder(
+                self.network_.encoder,
+                max_tokens=settings.encoder.max_tokens,
+                backend=self.backend,
+                device=self.device,
+                n_threads=n_threads,
+            )
+            self._queries, self._index = (made_for, encoder), None
+        return self._queries[1]
+
+    def predict_topk(
+        self,
+        texts: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        filters: Any = None,
+        scores: Scores = "fused",
+    ) -> TopK:
+        """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
+
+        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
+        than `min_score`, nor pairs (row, label) in `filters`. Where there are classifiers, `scores` are the mean of the
+        cosines with both, or one of them.
+        """
+        from labelwood.metrics.filters import answered_and_filtered, filtered_of_rows
+
+        self.check_fitted()
+        k, probes = check_k(k, self.n_labels_), check_probes(self.probes)
+        limits = Limits.of(self.n_labels_, include, exclude, min_score)
+        queries = self.embed(texts)
+        index = self._index_of(scores)
+
+        needed = ENOUGH + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
+
+        def answers(n: int) -> TopK:
+            return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)
+
+        return answered_and_filtered(answers, k, filters, len(queries))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made when it is first needed: copies make their own."""
+        return self.__dict__ | {"_index": None, "_queries": None}
+
+    def _index_of(self, scores: Scores) -> PrototypeIndex:
+        device = self._query_encoder().device
+        if self.probes is not None and self.clusters_ is None and device is None:
+            self._find_clusters()
+        made = self._index
+        if made is None or made[0] != scores:
+            from labelwood.dual_encoder.training.extreme import classifier_scores
+
+            vectors = classifier_scores(self.prototypes_, self.classifiers_, scores)
+            index = PrototypeIndex(vectors, clusters=self.clusters_, device=device, n_threads=self.n_threads)
+            made = self._index = (scores, index)
+        return made[1]
+
+    def _find_clusters(self) -> None:
+        with self._computing(self.settings_) as device:
+            from labelwood.dual_encoder.answering.label_groups import LabelGrouping
+
+            grouping = LabelGrouping(
+                self.prototypes_,
+                seed=self.settings_.training.seed,
+                device=device if device.type == "cuda" else None,
+                n_threads=self.n_threads,
+            )
+            with shown(grouping, "grouping labels", enabled=self.verbose and self._writes):
+                self.clusters_ = grouping.found()
+        self._index = None
+
+    def add_labels(self, label_texts: Any) -> list[int]:
+        """Gives labels that no training row had a prototype from their texts alone; returns their ids.
+
+        The text's vector stands in for the centroid, and the free vector is that of the nearest cluster of labels.
+        Where answers come from some clusters alone, a new label is in those of the label nearest to it.
+        """
+        self.check_fitted()
+        with self._computing(self.settings_) as device:
+            import torch
+
+            from labelwood.dual_encoder.model.encoder import unit
+
+            texts = self._vectors(label_texts, device, "label_texts")
+            h, free = unit(texts), None
+            if len(self.centres_):
+                nearest = PrototypeIndex(self.centres_).topk(h.cpu().numpy(), 1).ids[:, 0]
+                free = torch.from_numpy(self.free_vectors_[nearest]).to(device)
+            p = self.settings_.prototypes
+            has_centroids = p.centroids and p.kind == "network"
+            with torch.no_grad():
+                new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
+        first = self.n_labels_
+        if self.clusters_ is not None:
+            nearest = PrototypeIndex(self.prototypes_, n_threads=self.n_threads).topk(new, 1).ids[:, 0]
+            self.clusters_ = np.concatenate([self.clusters_, self.clusters_[nearest]])
+        self.prototypes_ = np.concatenate([self.prototypes_, new])
+        if self.classifiers_ is not None:
+            self.classifiers_ = np.concatenate([self.classifiers_, new])
+        self.n_labels_, self._index = len(self.prototypes_), None
+        return list(range(first, self.n_labels_))
+
+    def _vectors(self, texts: Any, device: Any, name: str) -> Any:
+        from labelwood.dual_encoder.data.tokens import Tokens
+        from labelwood.dual_encoder.model.embedding import embedded
+
+        e, encoder = self.settings_.encoder, self.network_.to(device).encoder
+        max_tokens = (e.max_label_tokens if name == "label_texts" else None) or e.max_tokens
+        return embedded(
+            encoder, Tokens.of(as_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
+        )
+
+    @contextmanager
+    def _computing(self, settings: PrimeSettings) -> Iterator[Any]:
+        """The device to compute on, with its threads; torch's own random numbers are left as they were."""
+        check_deep(settings)
+        import torch
+
+        from labelwood.devices import find_device, threads
+
+        device = find_device(self.device)
+        # The tiny encoder's work is done before threads have met.
+        n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else thread_count(self.n_threads)
+        with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield device
+
+    def _size(self) -> dict[str, Any]:
+        return {"features": int(self.prototypes_.shape[1])}
+
+    @property
+    def writes(self) -> bool:
+        """Whether `save` does: of processes that trained it together, only the main one's does."""
+        return self._writes
+
+    def state(self) -> State:
+        """Everything the store needs."""
+        from labelwood.dual_encoder.saving import state_of
+
+        self.check_fitted()
+        return state_of(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        from labelwood.dual_encoder.saving import clusters_from, network_from, settings_of, tables_from
+
+        settings = settings_of(state)
+        check_deep(settings)
+        model = cls(settings=settings)
+        model.settings_, model.network_ = settings, network_from(state, settings)
+        model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
+        history = state.fitted.get("history")
+        model.history_ = history if isinstance(history, list) else []
+        model.classifiers_ = None  # unless they are there
+        for name, table in tables_from(state, model.network_.encoder.dim).items():
+            setattr(model, f"{name}_", table)
+        model.clusters_ = clusters_from(state)
+        model._index = None
+        return model

@@ -1,0 +1,1 @@
+"""What makes learning fast on GPUs, one or several."""

@@ -1,0 +1,1 @@
+"""What is learned: an encoder, prototypes of labels; and encoders of others, checked and read."""

@@ -1,0 +1,59 @@
+"""What a dual encoder can minimise, one a file.
+
+Every loss is called as ``loss(similarities, truth, positives)``: rows × columns, whether a column is a true answer of a
+row, and the columns a row was sampled with (rows × P). True answers are never taken for negatives, whether they were
+sampled or not. Losses hold no state and are mean values over rows, whose P positives are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from labelwood.dual_encoder.settings import LossSettings
+from labelwood.dual_encoder.training.losses.decoupled_softmax import decoupled_softmax
+from labelwood.dual_encoder.training.losses.dynamic_margin import dynamic_margin
+from labelwood.dual_encoder.training.losses.fixed_margin import fixed_margin
+from labelwood.dual_encoder.training.losses.hardest_triplets import hardest_triplets
+from labelwood.dual_encoder.training.losses.in_batch_softmax import in_batch_softmax
+from labelwood.dual_encoder.training.losses.inverted_margin import inverted_margin
+from labelwood.dual_encoder.training.losses.regulariser import regulariser
+
+__all__ = [
+    "decoupled_softmax",
+    "dynamic_margin",
+    "fixed_margin",
+    "hardest_triplets",
+    "in_batch_softmax",
+    "inverted_margin",
+    "make_loss",
+    "regulariser",
+]
+
+Loss: TypeAlias = Callable[[Any, Any, Any], Any]
+
+
+def make_loss(settings: LossSettings) -> Loss:
+    """The loss that the settings name.
+
+    Example:
+        >>> import torch
+        >>> loss = make_loss(LossSettings(kind="fixed", margin=0.5, weighting="mean"))
+        >>> round(loss(torch.tensor([[0.6, 0.3]]), torch.tensor([[True, False]]), torch.tensor([[0]])).item(), 4)
+        0.2
+    """
+    s = settings
+    if s.kind in ("decoupled", "softmax"):
+        return partial(decoupled_softmax if s.kind == "decoupled" else in_batch_softmax, temperature=s.temperature)
+    hinge = partial(fixed_margin, margin=s.margin)
+    if s.kind != "fixed":
+        function = dynamic_margin if s.kind == "dynamic" else inverted_margin
+        hinge = partial(function, margin_min=s.margin_min, margin_max=s.margin_max)
+    return partial(
+        hinge,
+        n_negatives=s.negatives,
+        weighting=s.weighting,
+        temperature=s.temperature,
+        detach_weights=s.detach_weights,
+    )

@@ -1,0 +1,1 @@
+"""Several models that answer as one."""

@@ -1,0 +1,32 @@
+"""Labels that are known for groups of rows: handed to single rows, or learned from in bags; and groups to try it on."""
+
+from labelwood.groups.advising import Advice, advice, mixedness
+from labelwood.groups.assignment import Assignment
+from labelwood.groups.choosing import EagleChoice, Scored, choose_eagle
+from labelwood.groups.eagle import Eagle
+from labelwood.groups.grouped import baseline_labels
+from labelwood.groups.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
+from labelwood.groups.imputing import Imputed, impute
+from labelwood.groups.multi_instance import MultiInstanceClassifier
+from labelwood.groups.trying import Trial, try_both
+
+__all__ = [
+    "Advice",
+    "Assignment",
+    "Eagle",
+    "EagleChoice",
+    "Imputed",
+    "MultiInstanceClassifier",
+    "Scored",
+    "Trial",
+    "advice",
+    "baseline_labels",
+    "choose_eagle",
+    "clustered_groups",
+    "impute",
+    "merged_labels",
+    "mixedness",
+    "noisy_groups",
+    "random_groups",
+    "try_both",
+]

@@ -1,0 +1,1 @@
+"""Linear classifiers on a label tree: how they are trained, searched, stored and combined."""

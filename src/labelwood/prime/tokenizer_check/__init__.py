@@ -1,8 +1,0 @@
-"""Checks the file of a tokenizer before the library that runs it sees it.
-
-That library, in Rust, trusts such files: a wrong one ends the process, prints its stack, or takes all time and memory.
-"""
-
-from labelwood.prime.tokenizer_check.file import checked
-
-__all__ = ["checked"]

@@ -1,0 +1,1 @@
+"""Embeddings of features and a softmax over a label tree."""

@@ -1,0 +1,1 @@
+"""Texts in, label names out, around any model."""

@@ -1,0 +1,65 @@
+"""A fitted vectorizer in native code, and its results as scipy has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from labelwood import _native
+from labelwood.text.documents import Documents
+
+Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]  # bytes and offsets
+Weighing: TypeAlias = tuple[bool, bool, int, NDArray[np.float64] | None]  # binary, sublinear, norm, idf
+
+FEW = 64  # so many texts are one part of native loops, which one thread does anyway
+
+
+class NativeVectorizer:
+    """Turns texts into tf-idf weights; made once, since the terms are put into a table for it.
+
+    Example:
+        >>> hashed = NativeVectorizer((0, 1, 1, 1, True, None), None, (False, False, 0, None), 8)
+        >>> hashed.transform_plain(["a b a"], 1).data
+        array([2., 1.], dtype=float32)
+    """
+
+    def __init__(self, analysis: tuple[Any, ...], terms: Terms | None, weighing: Weighing, n_features: int) -> None:
+        self._native = _native.Vectorizer(analysis, terms, n_features, weighing)
+        # The same as `_native.Rows` of a model: `rows(texts, n_features)`.
+        self.rows: Callable[[list[str], int], Any] = self._native.rows
+        self._row = to_scipy((np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)), n_features)
+
+    def transform(self, documents: Documents, n_threads: int) -> Any:
+        """The weights of checked texts, a `csr_array`."""
+        return self._to_scipy(self._native.transform(documents, n_threads))
+
+    def transform_plain(self, texts: Any, n_threads: int) -> Any:
+        """The same for a list of nothing but plain strings; None for anything else."""
+        csr = self._native.transform_plain(texts, n_threads)
+        return None if csr is None else self._to_scipy(csr)
+
+    def _to_scipy(self, csr: tuple[NDArray[Any], ...]) -> Any:
+        if len(csr[0]) != len(self._row.indptr):
+            return to_scipy(csr, self._row.shape[1])
+        # scipy's checks of a new array take longer than a text; this one is like a row that has passed them.
+        row = sparse.csr_array.__new__(sparse.csr_array)
+        row.__dict__.update(self._row.__dict__)
+        row.indptr, row.indices, row.data = csr
+        return row
+
+
+def to_scipy(csr: tuple[NDArray[Any], ...], n_features: int) -> Any:
+    """Native code's arrays as a `csr_array`; their columns ascend.
+
+    Example:
+        >>> to_scipy((np.array([0, 1]), np.array([2]), np.ones(1, np.float32)), 3).toarray()
+        array([[0., 0., 1.]], dtype=float32)
+    """
+    indptr, indices, values = csr
+    matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_features))
+    matrix.has_canonical_format = True
+    return matrix
