@@ -1,4 +1,4 @@
-"""What every model promises; see `labelwood.contract.model`."""
+"""What models over features promise for dense rows and every container; `test_every_kind.py` has what all promise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import labelwood as lw
-from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
+from labelwood.errors import LabelwoodError, NotFittedError, ParameterError
 
 
 def same(a, b):
@@ -83,14 +83,6 @@ def test_permuted_labels_give_permuted_answers(make, data):
         # Labels that score the same may stand in another order, and at the end another one of them.
         above = scores > scores[-1]
         assert set(ids[above]) == set(order[other_ids[above]])
-
-
-def test_k_larger_than_the_labels_is_padded(make, data):
-    X, Y = data
-    top = make().fit(X, Y).predict_topk(X[:5], k=Y.shape[1] + 10)
-    assert top.ids.shape == (5, Y.shape[1] + 10)
-    assert (top.ids[:, Y.shape[1] :] == -1).all()
-    assert np.isneginf(top.scores[:, Y.shape[1] :]).all()
 
 
 def test_empty_rows_and_labels_without_rows_are_fine(make):
@@ -186,15 +178,6 @@ def test_save_and_load_give_identical_answers(make, data, tmp_path, verify):
     }
 
 
-def test_a_model_that_says_to_answer_more_labels_than_it_has_is_refused(make, data):
-    X, Y = data
-    model = make().fit(X, Y)
-    state = model.state()
-    state.fitted["labels_per_row"] = model.n_labels_ + 1
-    with pytest.raises(ModelError, match="more labels than there are"):
-        type(model).from_state(state)
-
-
 def test_predict_marks_the_best_labels(make, data):
     X, Y = data
     model = make().fit(X, Y)
@@ -256,13 +239,6 @@ def test_rows_that_count_more_are_like_rows_that_are_there_more_often(make, data
             make().fit(X, Y, row_weights=wrong)
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, "3", None, True])
-def test_a_k_that_cannot_be_used_is_refused(make, k):
-    model = make().fit(np.eye(3), np.eye(3))
-    with pytest.raises(ParameterError, match="k must be a whole number"):
-        model.predict_topk(np.eye(3), k=k)
-
-
 def test_wrong_input_gets_a_sentence(make):
     model = make()
     with pytest.raises(NotFittedError, match="call fit first"):
@@ -284,10 +260,3 @@ def test_wrong_input_gets_a_sentence(make):
             model.fit(*bad)
     with pytest.raises(LabelwoodError, match=r"X has 2 features, but .* is expecting 3 features"):
         model.fit(np.eye(3), np.eye(3)).predict_topk(np.eye(2))
-
-
-def test_unknown_and_wrong_parameters_are_named(make):
-    with pytest.raises(ParameterError, match="n_threads is 0 but should be greater than or equal to 1"):
-        make(n_threads=0).fit(np.eye(2), np.eye(2))
-    with pytest.raises(ParameterError, match="no parameter 'speed'"):
-        make().set_params(speed=3)
