@@ -1,0 +1,120 @@
+"""A page of results: prose from a template, tables from records, and for each table where it was measured.
+
+A line ``<!-- NAME.md -->`` in the template is the place of a table. `kept/NAME.md` beside the template holds the table;
+its first line says which commit, day and machine it was made with, or since when it has been in the documents. The
+tables of a new run are brought into `kept` by naming the run's folder on the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from common.made import Made, made_now, said
+
+ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
+RESULTS = ROOT / "docs" / "results"
+PLACE = re.compile(r"^<!-- (\S+)\.md -->$", re.MULTILINE)
+MADE = re.compile(r"<!-- (\[.*\]) -->\n\n")
+CAPTION = re.compile(r"^\*(?:Recorded|No record kept)\b.*\*$", re.MULTILINE)
+INDEX = """\
+# Results
+
+Each page holds the figures of one paper or subject. A command of the repository writes it; nobody types a figure. Above
+each table stands which commit, day and machine it was measured with. Tables that no record was kept of were measured
+with an earlier version; above them stands since when they have been in the documents.
+
+| page | tables with a record | tables without | newest |
+| --- | --- | --- | --- |
+{lines}
+
+```{{toctree}}
+:hidden:
+
+{names}
+```
+"""
+
+
+class Table(NamedTuple):
+    """A table in Markdown, and the runs that it was made from."""
+
+    text: str
+    made: list[Made]
+
+
+def write(page: str, template: Path, recorded: Mapping[str, Table] | None = None) -> None:
+    """Writes docs/results/PAGE.md from the template beside `kept`, and what the index says about all pages.
+
+    Tables that are `recorded` were made from records; those of a folder named on the command line are kept first.
+    """
+    kept = template.parent / "kept"
+    names = PLACE.findall(template.read_text("utf-8"))
+    for folder in sys.argv[1:]:
+        keep(Path(folder), names, kept)
+    (RESULTS / f"{page}.md").write_text(filled(template, recorded or {}), "utf-8")
+    (RESULTS / "index.md").write_text(index(), "utf-8")
+
+
+def keep(output: Path, names: list[str], kept: Path) -> None:
+    """Copies a run's tables, and the JSON that they were made from, to where they are kept."""
+    records = output / "made.json"
+    made = list(json.loads(records.read_text("utf-8")).values()) if records.exists() else [made_now()]
+    for name in names:
+        table = output / f"{name}.md"
+        if table.exists():
+            head = f"<!-- {json.dumps(made)} -->\n\n"
+            (kept / table.name).write_text(head + table.read_text("utf-8").strip() + "\n", "utf-8")
+    for record in output.glob("*.json"):
+        shutil.copy(record, kept / record.name)
+
+
+def filled(template: Path, recorded: Mapping[str, Table]) -> str:
+    """The template with its tables, each below the line that says where it comes from."""
+
+    def placed(match: re.Match[str]) -> str:
+        table = recorded.get(match[1]) or read_table(template.parent / "kept" / f"{match[1]}.md")
+        return f"{said(table.made)}\n\n{table.text.strip()}"
+
+    text = PLACE.sub(placed, template.read_text("utf-8"))
+    title, _, rest = text.partition("\n")
+    command = Path(sys.argv[0]).resolve()
+    wrote = f"python {command.relative_to(ROOT)}" if command.is_relative_to(ROOT) else command.name
+    newest = max(re.findall(r"\((\d{4}-\d\d-\d\d)\)", "\n".join(CAPTION.findall(text))), default="never")
+    with_record, without = counted(text)
+    head = f"`{wrote}` wrote this page. Newest table: {newest}. {with_record} tables have a record, {without} have none."
+    return f"{title}\n\n{head}\n{rest}"
+
+
+def read_table(file: Path) -> Table:
+    """A kept table."""
+    text = file.read_text("utf-8")
+    head = MADE.match(text)
+    if head is None:
+        raise ValueError(f"{file.name} does not begin with where it was made")
+    return Table(text[head.end() :], json.loads(head[1]))
+
+
+def counted(page: str) -> tuple[int, int]:
+    """How many tables of a page have a record, and how many do not."""
+    lost = [caption for caption in CAPTION.findall(page) if "o record kept" in caption]
+    return len(CAPTION.findall(page)) - len(lost), len(lost)
+
+
+def index() -> str:
+    """The page that lists all pages of results, from what these say themselves."""
+    lines, names = [], []
+    for file in sorted(RESULTS.glob("*.md")):
+        if file.name == "index.md":
+            continue
+        text = file.read_text("utf-8")
+        title = text.partition("\n")[0].removeprefix("# ")
+        days = re.findall(r"\b\d{4}-\d\d-\d\d\b", text)
+        lines.append(f"| [{title}]({file.name}) | {' | '.join(map(str, counted(text)))} | {max(days, default='')} |")
+        names.append(file.stem)
+    return INDEX.format(lines="\n".join(lines), names="\n".join(names))
