@@ -76,19 +76,29 @@ def keep(output: Path, names: list[str], kept: Path) -> None:
 
 def filled(template: Path, recorded: Mapping[str, Table]) -> str:
     """The template with its tables, each below the line that says where it comes from."""
+    used: list[Made] = []
 
     def placed(match: re.Match[str]) -> str:
         table = recorded.get(match[1]) or read_table(template.parent / "kept" / f"{match[1]}.md")
+        used.extend(table.made)
         return f"{said(table.made)}\n\n{table.text.strip()}"
 
-    text = PLACE.sub(placed, template.read_text("utf-8"))
-    title, _, rest = text.partition("\n")
-    command = Path(sys.argv[0]).resolve()
-    wrote = f"python {command.relative_to(ROOT)}" if command.is_relative_to(ROOT) else command.name
-    newest = max(re.findall(r"\((\d{4}-\d\d-\d\d)\)", "\n".join(CAPTION.findall(text))), default="never")
-    with_record, without = counted(text)
-    head = f"`{wrote}` wrote this page. Newest table: {newest}. {with_record} tables have a record, {without} have none."
-    return f"{title}\n\n{head}\n{rest}"
+    title, _, rest = PLACE.sub(placed, template.read_text("utf-8")).partition("\n")
+    return f"{title}\n\n{head(template.parent, used, *counted(rest))}\n{rest}"
+
+
+def head(folder: Path, used: list[Made], n_recorded: int, n_lost: int) -> str:
+    """Which command wrote the page, and the commits, days and machines of its tables."""
+    lines = [f"`python {folder.resolve().relative_to(ROOT)}/page.py` wrote this page."]
+    if n_recorded:
+        lines.append(f"Tables with a record: {n_recorded}. {said(each for each in used if 'commit' in each)}")
+    if n_lost:
+        days = sorted(each["date"] for each in used if "since" in each)
+        lines.append(
+            f"Tables without a record: {n_lost}, measured with earlier versions, which the line above each table names "
+            f"({' to '.join(dict.fromkeys((days[0], days[-1])))})."
+        )
+    return "\n\n".join(lines)
 
 
 def read_table(file: Path) -> Table:
@@ -102,8 +112,9 @@ def read_table(file: Path) -> Table:
 
 def counted(page: str) -> tuple[int, int]:
     """How many tables of a page have a record, and how many do not."""
-    lost = [caption for caption in CAPTION.findall(page) if "o record kept" in caption]
-    return len(CAPTION.findall(page)) - len(lost), len(lost)
+    captions = CAPTION.findall(page)
+    n_lost = sum("o record kept" in caption for caption in captions)
+    return len(captions) - n_lost, n_lost
 
 
 def index() -> str:
@@ -115,6 +126,7 @@ def index() -> str:
         text = file.read_text("utf-8")
         title = text.partition("\n")[0].removeprefix("# ")
         days = re.findall(r"\b\d{4}-\d\d-\d\d\b", text)
-        lines.append(f"| [{title}]({file.name}) | {' | '.join(map(str, counted(text)))} | {max(days, default='')} |")
+        n_recorded, n_lost = counted(text) if CAPTION.search(text) else (1, 0)  # the page on attacks is one record
+        lines.append(f"| [{title}]({file.name}) | {n_recorded} | {n_lost} | {max(days, default='')} |")
         names.append(file.stem)
     return INDEX.format(lines="\n".join(lines), names="\n".join(names))

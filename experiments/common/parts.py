@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from common.made import made_now
-
 from labelwood.tradeoff.folder import write_json
 
 

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path += [str(HERE.parent)]
+sys.path += [str(Path(__file__).parents[1])]
 
 import course
 import tables
@@ -21,6 +20,7 @@ import throughput
 from common.page import Table, write
 from corpora import NAMES
 
+HERE = Path(__file__).parent
 RUNS = HERE / "runs"
 Runs = dict[str, dict[str, Any]]  # of each dataset the records by the names of their files
 
@@ -36,7 +36,9 @@ def recorded() -> dict[str, Table]:
     parts = {
         "together": {name: figures(own, "together-seed-") for name, own in runs.items()},
         "course": {name: courses(own) for name, own in runs.items()},
-        "throughput": {name: throughput.gathered(list(figures(own, "throughput-").values())) for name, own in runs.items()},
+        "throughput": {
+            name: throughput.gathered(list(figures(own, "throughput-").values())) for name, own in runs.items()
+        },
     }
     found = {}
     for part, of_sets in parts.items():

@@ -1,22 +1,23 @@
-"""Puts the figures of runs into the tables of a page, so that nobody types them.
+"""Writes docs/results/benchmarks.md: page.md with the kept tables.
 
-Usage: python benchmarks/tables.py docs/trees.md RUNS
+Usage: python benchmarks/page.py [OUT]
 
-A table of the page that follows a line `<!-- NAME.json -->` is made anew from RUNS/NAME.json, which compare.py wrote;
-after `<!-- NAME.md -->` it is what scale.py wrote as RUNS/NAME.md. Tables without their file stay as they are.
+OUT is a folder with what the benchmarks have written; their tables are kept first: NAME.md of scale.py and others, and
+NAME.json of compare.py, which becomes a table here.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
+sys.path += [str(Path(__file__).parents[1] / "experiments")]
+
+from common.page import write
 from rivals.contenders import SETTINGS
 
-MARK = re.compile(r"<!-- (\S+\.(?:json|md)) -->\n\n(?:[|-].*\n|\n(?=-))+")
 HEAD = [
     "| | CPU s to train | P@1 / P@3 / P@5 | PSP@1 / PSP@5 "
     "| µs a row, batch | ms a row, single (p50) | MB | ms to load |",
@@ -25,22 +26,13 @@ HEAD = [
 
 
 def main() -> None:
-    """Rewrites the page in place."""
-    if len(sys.argv) != 3:
-        raise SystemExit(__doc__)
-    page, runs = Path(sys.argv[1]), Path(sys.argv[2])
-    made: list[str] = []
-
-    def renewed(match: re.Match[str]) -> str:
-        source = runs / match[1]
-        if not source.is_file():
-            return match[0]
-        made.append(match[1])
-        text = table(json.loads(source.read_text())) if source.suffix == ".json" else source.read_text().strip()
-        return f"<!-- {match[1]} -->\n\n{text}\n"
-
-    page.write_text(MARK.sub(renewed, page.read_text()))
-    print(f"made anew: {', '.join(made) or 'none'}")
+    """Makes tables of what compare.py wrote, and rewrites the page."""
+    for folder in map(Path, sys.argv[1:]):
+        for file in folder.glob("*.json"):
+            found = json.loads(file.read_text("utf-8"))
+            if "contenders" in found:
+                file.with_suffix(".md").write_text(table(found) + "\n", "utf-8")
+    write("benchmarks", Path(__file__).parent / "page.md")
 
 
 def table(found: dict[str, Any]) -> str:
