@@ -22,7 +22,6 @@ from corpora import NAMES
 
 HERE = Path(__file__).parent
 RUNS = HERE / "runs"
-Runs = dict[str, dict[str, Any]]  # of each dataset the records by the names of their files
 
 
 def main() -> None:
@@ -42,12 +41,10 @@ def recorded() -> dict[str, Table]:
     }
     found = {}
     for part, of_sets in parts.items():
-        used = [r["made"] for own in runs.values() for run, r in own.items() if run.startswith(part)]
-        found |= {name: Table(text, used) for name, text in getattr(tables, part)(of_sets).items()}
-        for name, own in runs.items():
-            if f"{part}-{name}" in found:
-                made = [record["made"] for run, record in own.items() if run.startswith(part)]
-                found[f"{part}-{name}"] = Table(found[f"{part}-{name}"].text, made)
+        for table, text in getattr(tables, part)(of_sets).items():
+            sets = [name for name in runs if table == f"{part}-{name}"] or list(runs)
+            records = [record for name in sets for run, record in runs[name].items() if run.startswith(part)]
+            found[table] = Table(text, [record["made"] for record in records])
     return found
 
 
