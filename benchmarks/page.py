@@ -3,7 +3,7 @@
 Usage: python benchmarks/page.py [OUT]
 
 OUT is a folder with what the benchmarks have written; their tables are kept first: NAME.md of scale.py and others, and
-NAME.json of compare.py, which becomes a table here.
+the JSON of compare.py, which becomes a table here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 sys.path += [str(Path(__file__).parents[1] / "experiments")]
 
-from common.page import write
+from common.page import filled, publish
 from rivals.contenders import SETTINGS
 
+TEMPLATE = Path(__file__).parent / "page.md"
 HEAD = [
     "| | CPU s to train | P@1 / P@3 / P@5 | PSP@1 / PSP@5 "
     "| µs a row, batch | ms a row, single (p50) | MB | ms to load |",
@@ -31,8 +32,13 @@ def main() -> None:
         for file in folder.glob("*.json"):
             found = json.loads(file.read_text("utf-8"))
             if "contenders" in found:
-                file.with_suffix(".md").write_text(table(found) + "\n", "utf-8")
-    write("benchmarks", Path(__file__).parent / "page.md")
+                (folder / f"{found['data']}.md").write_text(table(found) + "\n", "utf-8")
+    publish("benchmarks", TEMPLATE, text)
+
+
+def text() -> str:
+    """The whole page."""
+    return filled(TEMPLATE)
 
 
 def table(found: dict[str, Any]) -> str:

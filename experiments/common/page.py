@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,16 +48,14 @@ class Table(NamedTuple):
     made: list[Made]
 
 
-def write(page: str, template: Path, recorded: Mapping[str, Table] | None = None) -> None:
-    """Writes docs/results/PAGE.md from the template beside `kept`, and what the index says about all pages.
+def publish(page: str, template: Path, text: Callable[[], str]) -> None:
+    """Writes docs/results/PAGE.md, and what the index says about all pages.
 
-    Tables that are `recorded` were made from records; those of a folder named on the command line are kept first.
+    The tables of folders that are named on the command line are kept first, beside the template.
     """
-    kept = template.parent / "kept"
-    names = PLACE.findall(template.read_text("utf-8"))
     for folder in sys.argv[1:]:
-        keep(Path(folder), names, kept)
-    (RESULTS / f"{page}.md").write_text(filled(template, recorded or {}), "utf-8")
+        keep(Path(folder), PLACE.findall(template.read_text("utf-8")), template.parent / "kept")
+    (RESULTS / f"{page}.md").write_text(text(), "utf-8")
     (RESULTS / "index.md").write_text(index(), "utf-8")
 
 
@@ -74,12 +72,15 @@ def keep(output: Path, names: list[str], kept: Path) -> None:
         shutil.copy(record, kept / record.name)
 
 
-def filled(template: Path, recorded: Mapping[str, Table]) -> str:
-    """The template with its tables, each below the line that says where it comes from."""
+def filled(template: Path, recorded: Mapping[str, Table] | None = None) -> str:
+    """The template with its tables, each below the line that says where it comes from.
+
+    Those that are `recorded` were made from records just now.
+    """
     used: list[Made] = []
 
     def placed(match: re.Match[str]) -> str:
-        table = recorded.get(match[1]) or read_table(template.parent / "kept" / f"{match[1]}.md")
+        table = (recorded or {}).get(match[1]) or read_table(template.parent / "kept" / f"{match[1]}.md")
         used.extend(table.made)
         return f"{said(table.made)}\n\n{table.text.strip()}"
 

@@ -12,7 +12,15 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1])]
 
-from common.page import write
+from common.page import filled, publish
+
+TEMPLATE = Path(__file__).parent / "page.md"
+
+
+def text() -> str:
+    """The whole page."""
+    return filled(TEMPLATE)
+
 
 if __name__ == "__main__":
-    write("disentanglement", Path(__file__).parent / "page.md")
+    publish("disentanglement", TEMPLATE, text)

@@ -17,16 +17,17 @@ sys.path += [str(Path(__file__).parents[1])]
 import course
 import tables
 import throughput
-from common.page import Table, write
+from common.page import Table, filled, publish
 from corpora import NAMES
 
 HERE = Path(__file__).parent
+TEMPLATE = HERE / "page.md"
 RUNS = HERE / "runs"
 
 
-def main() -> None:
-    """Rewrites the page and the index of all pages."""
-    write("prime", HERE / "page.md", recorded())
+def text() -> str:
+    """The whole page."""
+    return filled(TEMPLATE, recorded())
 
 
 def recorded() -> dict[str, Table]:
@@ -69,4 +70,4 @@ def courses(own: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    publish("prime", TEMPLATE, text)
