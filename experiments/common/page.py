@@ -60,16 +60,17 @@ def publish(page: str, template: Path, text: Callable[[], str]) -> None:
 
 
 def keep(output: Path, names: list[str], kept: Path) -> None:
-    """Copies a run's tables, and the JSON that they were made from, to where they are kept."""
-    records = output / "made.json"
-    made = list(json.loads(records.read_text("utf-8")).values()) if records.exists() else [made_now()]
-    for name in names:
-        table = output / f"{name}.md"
-        if table.exists():
-            head = f"<!-- {json.dumps(made)} -->\n\n"
-            (kept / table.name).write_text(head + table.read_text("utf-8").strip() + "\n", "utf-8")
-    for record in output.glob("*.json"):
-        shutil.copy(record, kept / record.name)
+    """Copies a run's tables to where they are kept, and the JSON that they were made from."""
+    log = output / "made.json"
+    parts = json.loads(log.read_text("utf-8")) if log.exists() else {}
+    made = list(parts.values()) or [made_now()]
+    found = [name for name in names if (output / f"{name}.md").exists()]
+    for name in found:
+        table = (output / f"{name}.md").read_text("utf-8").strip()
+        (kept / f"{name}.md").write_text(f"<!-- {json.dumps(made)} -->\n\n{table}\n", "utf-8")
+    for stem in (*parts, *found, *(f"rivals-{name}" for name in found)):
+        if (output / f"{stem}.json").exists():
+            shutil.copy(output / f"{stem}.json", kept)
 
 
 def filled(template: Path, recorded: Mapping[str, Table] | None = None) -> str:
