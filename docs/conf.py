@@ -25,7 +25,7 @@ myst_enable_extensions = ["deflist"]
 suppress_warnings = ["myst.strikethrough"]
 
 default_role = "code"
-smartquotes = False
+smartquotes_action = "De"  # dashes and dots; quotes stay as in code
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

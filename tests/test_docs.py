@@ -31,7 +31,8 @@ epochs = 1
 epochs = 1
 """
 GUIDE = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "guide").glob("*.md"))
-PAGES = ["README.md", "docs/index.md", *GUIDE, "docs/results/aggregated_labels.md"]  # whose figures an example makes
+PAGES = ["README.md", "docs/index.md", *GUIDE, "docs/reference/format.md"]
+PAGES += ["docs/results/aggregated_labels.md"]  # whose figures an example makes
 LINKING = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 WRITING = ("README.md", "docs/guide/quickstart.md")  # the files that other pages find
 LONGEST, MOST_ROWS = 150, 8  # lines of a page that people read, rows of a table in it

@@ -100,6 +100,7 @@ def head(folder: Path, used: list[Made], n_recorded: int, n_lost: int) -> str:
             f"Tables without a record: {n_lost}, measured with earlier versions, which the line above each table names "
             f"({' to '.join(dict.fromkeys((days[0], days[-1])))})."
         )
+    lines.append("Figures in sentences were read off these tables, or measured with the same versions.")
     return "\n\n".join(lines)
 
 
