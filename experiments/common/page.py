@@ -25,9 +25,9 @@ CAPTION = re.compile(r"^\*(?:Recorded|No record kept)\b.*\*$", re.MULTILINE)
 INDEX = """\
 # Results
 
-Each page holds the figures of one paper or subject. A command of the repository writes it; nobody types a figure. Above
-each table stands which commit, day and machine it was measured with. Tables that no record was kept of were measured
-with an earlier version; above them stands since when they have been in the documents.
+Each page holds the figures of one paper or subject. A command of the repository writes it, and its first lines name the
+command. The line above each table says which commit, day and machine the table comes from. Tables without a record were
+measured with an earlier version; the line above them says since when they have been in the documents.
 
 | page | tables with a record | tables without | newest |
 | --- | --- | --- | --- |
