@@ -22,7 +22,6 @@ nitpick_ignore_regex = [(r"py:.*", r".*")]
 # Headings of other pages may be linked to, as on other sites that show Markdown.
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
-suppress_warnings = ["myst.strikethrough"]
 
 default_role = "code"
 smartquotes_action = "De"  # dashes and dots; quotes stay as in code

@@ -36,7 +36,7 @@ def section(name: str, model: type[BaseModel]) -> str:
 
 
 def comments(model: type[BaseModel]) -> dict[str, str]:
-    """The comment behind each key, or above it."""
+    """The comment behind each key, and what stands above it."""
     found: dict[str, str] = {}
     above: list[str] = []
     key = None
@@ -52,7 +52,7 @@ def comments(model: type[BaseModel]) -> dict[str, str]:
             if begins:
                 above.append(words)
             elif key:
-                found[key] = words
+                found[key] = "; ".join(filter(None, (words, found.get(key))))
     return {key: words.replace("|", "\\|") for key, words in found.items()}
 
 
