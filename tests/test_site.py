@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import labelwood
 from labelwood.cli import app
 from labelwood.prime import PrimeSettings
 
@@ -89,3 +91,11 @@ def test_nothing_comes_from_other_hosts(site):
             r"<(?:script|img|iframe)[^>]*src=\"([^\"]+)\"|<link[^>]*href=\"([^\"]+)\"", page.read_text("utf-8")
         )
         assert not [url for pair in loaded for url in pair if url.startswith(("http", "//"))]
+
+
+def test_every_public_name_has_its_place(site):
+    pages = "".join(page.read_text("utf-8") for page in (site[0] / "reference" / "api").glob("*.html"))
+    described = {place.rpartition(".")[2] for place in re.findall(r'id="(labelwood\.[\w.]+)"', pages)}
+    for name in labelwood.__all__:
+        value = getattr(labelwood, name)
+        assert {*value.__all__} <= described if inspect.ismodule(value) else name in described
