@@ -8,7 +8,7 @@ TRANSFORMERS := 5.10.1 5.23.0
 TRANSFORMERS_TESTS := $(addprefix tests/dual_encoder/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 
-.PHONY: demo test lint types native-test python-test test-transformers sanitize attack bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime clean FORCE
+.PHONY: demo test lint types native-test python-test test-transformers sanitize attack bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime results docs docs-links clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
@@ -62,10 +62,10 @@ UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -p
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 PYTHONMALLOC=malloc \
 	PYTHONPATH=tests/hostile/sanitized:. LABELWOOD_SANITIZED=$(abspath $(SANITIZED)) $(BIN)/python
 
-# Hostile models, arrays, files, kills and races; writes docs/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
+# Hostile models, arrays, files, kills and races; writes docs/results/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
 # With SANITIZE=1 what is native runs under sanitizers, and the page goes to build/.
 attack: $(VENV)/.tested
-	$(BIN)/python attack/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/attacks.md)) $(NAMES)
+	$(BIN)/python attack/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/results/attacks.md)) $(NAMES)
 
 # Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested
@@ -83,7 +83,7 @@ bench-rivals: $(VENV)/.tested
 bench-scale: $(VENV)/.tested
 	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
 
-# One query of a dual encoder on one core, as in docs/prime.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
+# One query of a dual encoder on one core, as in docs/results/benchmarks.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
 bench-dual-encoder: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
 	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
@@ -93,30 +93,45 @@ bench-label-search: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" -a -f "$(QUERIES)" || { echo "name an encoder and texts: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file"; exit 1; }
 	$(BIN)/python benchmarks/label_search.py $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search --json build/label_search.json --table build/label_search.md $(OPTIONS)
 
-# The figures of docs/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
+# The figures of docs/results/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
 experiment-prime: $(VENV)/.tested
 	@test -d "$(DATA)" -a -d "$(CHECKPOINT)" || { echo "name datasets and an encoder: make experiment-prime DATA=folder CHECKPOINT=folder"; exit 1; }
 	$(BIN)/python experiments/prime/run.py $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile $(OPTIONS)
 
-# The figures of docs/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
+# The figures of docs/results/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
 experiment-interpolated: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-interpolated DATA=folder"; exit 1; }
 	$(BIN)/python experiments/interpolated_trees/run.py $(DATA) -o build/interpolated_trees $(OPTIONS)
 
-# The figures of docs/softmax_trees.md: make experiment-softmax DATA=folder of datasets. OPTIONS as in the script.
+# The figures of docs/results/softmax_trees.md: make experiment-softmax DATA=folder of datasets. OPTIONS as in the script.
 experiment-softmax: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-softmax DATA=folder"; exit 1; }
 	$(BIN)/python experiments/softmax_tree/run.py $(DATA) -o build/softmax_tree $(OPTIONS)
 
-# The figures of docs/disentanglement.md: make experiment-disentanglement DATA=folder of datasets. OPTIONS as in the script.
+# The figures of docs/results/disentanglement.md: make experiment-disentanglement DATA=folder of datasets. OPTIONS as in the script.
 experiment-disentanglement: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-disentanglement DATA=folder"; exit 1; }
 	$(BIN)/python experiments/disentanglement/run.py $(DATA) -o build/disentanglement $(OPTIONS)
 
-# The figures of docs/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
+# The figures of docs/results/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
 experiment-aggregated: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-aggregated DATA=folder"; exit 1; }
 	$(BIN)/python experiments/aggregated_labels/run.py $(DATA) -o build/aggregated_labels $(OPTIONS)
+
+# The pages of docs/results, from the records that are kept beside the experiments and benchmarks.
+results: $(VENV)/.tested
+	$(foreach page,$(filter-out %/common/page.py,$(wildcard experiments/*/page.py)) benchmarks/page.py,$(BIN)/python $(page) &&) true
+
+# The site, in build/docs. Every warning is an error, and so is a link within the site that leads nowhere.
+docs: $(VENV)/.tested
+	$(SPHINX) -b html docs build/docs
+	@echo "Open build/docs/index.html"
+
+# Links to other sites as well, which needs the internet.
+docs-links: $(VENV)/.tested
+	$(SPHINX) -b linkcheck docs build/docs-links
+
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --doctree-dir build/docs-pages
 
 clean:
 	rm -rf $(VENV) build dist
@@ -147,5 +162,5 @@ $(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 $(VENV)/.tested: $(VENV)/.installed
 	@$(PIP) torch==2.13.0
 	@$(PIP) 'transformers>=5.10.1,<6' 'accelerate>=1.0'
-	@$(PIP) --no-build-isolation --editable '.[test]'
+	@$(PIP) --no-build-isolation --editable '.[test,docs]'
 	@touch $@

@@ -12,13 +12,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path += [str(Path(__file__).parents[1])]
 
 from common.kept import Kept
 from common.parts import keep, runs_folder, some_of, whole_numbers, write_all
-from corpora import NAMES, corpus
+from corpora import NAMES, Corpus, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml", "prime_w")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
@@ -37,9 +39,15 @@ def main() -> None:
                 found = found or corpus(name, options.data, options.rows)
                 sys.stderr.write(f"{name}: {part}\n")
                 kept = Kept(runs_folder(options.output, name, options.rows))
+                kept.figures("data", {}, partial(sizes, found))
                 keep(options.output, part, name, module.measure(found, kept, options), NAMES)
     if not options.figures_only:
         write_all(options.output, PARTS)
+
+
+def sizes(found: Corpus) -> dict[str, Any]:
+    """How many rows there are, which the page of results needs and has not the data for."""
+    return {"training rows": len(found.train), "test rows": len(found.test)}
 
 
 def parse() -> argparse.Namespace:

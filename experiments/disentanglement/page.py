@@ -1,0 +1,26 @@
+"""Writes docs/results/disentanglement.md: page.md with the kept tables.
+
+Usage: python experiments/disentanglement/page.py [OUT]
+
+OUT is a folder that run.py has filled; its tables are kept first.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path += [str(Path(__file__).parents[1])]
+
+from common.page import filled, publish
+
+TEMPLATE = Path(__file__).parent / "page.md"
+
+
+def text() -> str:
+    """The whole page."""
+    return filled(TEMPLATE)
+
+
+if __name__ == "__main__":
+    publish("disentanglement", TEMPLATE, text)

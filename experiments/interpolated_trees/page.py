@@ -1,0 +1,26 @@
+"""Writes docs/results/interpolated_trees.md: page.md with the kept tables.
+
+Usage: python experiments/interpolated_trees/page.py [OUT]
+
+OUT is a folder that run.py has filled; its tables are kept first.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path += [str(Path(__file__).parents[1])]
+
+from common.page import filled, publish
+
+TEMPLATE = Path(__file__).parent / "page.md"
+
+
+def text() -> str:
+    """The whole page."""
+    return filled(TEMPLATE)
+
+
+if __name__ == "__main__":
+    publish("interpolated_trees", TEMPLATE, text)
