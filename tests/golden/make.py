@@ -2,7 +2,8 @@
 
     python -m tests.golden.make tests/golden/format-1 [NAME …]
 
-Every format of models gets a folder once, made by the version that introduced it, and so does every new kind. `test_golden.py` checks that all of
+Every format of models gets a folder once, made by the version that introduced it, and so does every new kind.
+`test_golden.py` checks that all of
 them load and answer the same for ever, so a folder that is there is never made anew.
 """
 
