@@ -43,7 +43,7 @@ build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
 build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
 	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
-	@$(@D)/bin/python attack/run.py --minutes 2 --page build/attacks-transformers-$*.md encoder model-prime tests-encoders
+	@$(@D)/bin/python -m attack.run --minutes 2 --page build/attacks-transformers-$*.md encoder model-prime tests-encoders
 
 # With address and undefined-behaviour sanitizers: the native tests, hostile arrays for the Python module, and the tests
 # of hostile models. The module is built beside the installed one, and only the commands here use it.
@@ -65,58 +65,58 @@ UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -p
 # Hostile models, arrays, files, kills and races; writes docs/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
 # With SANITIZE=1 what is native runs under sanitizers, and the page goes to build/.
 attack: $(VENV)/.tested
-	$(BIN)/python attack/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/attacks.md)) $(NAMES)
+	$(BIN)/python -m attack.run --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/attacks.md)) $(NAMES)
 
 # Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds eurlex4k and eurlex57k: make bench DATA=folder"; exit 1; }
-	$(BIN)/python benchmarks/reading.py $(DATA)/eurlex4k/eurlex_train.txt.xz
-	$(BIN)/python benchmarks/vectorizer.py $(DATA)/eurlex57k/train.jsonl.xz
-	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python -m lab.benchmarks.reading $(DATA)/eurlex4k/eurlex_train.txt.xz
+	$(BIN)/python -m lab.benchmarks.vectorizer $(DATA)/eurlex57k/train.jsonl.xz
+	$(BIN)/python -m lab.benchmarks.metrics
 
 # Beside PECOS, omikuji, napkinXC and LibMultiLabel: make bench-rivals DATA=folder of one dataset. OPTIONS as in the script.
 bench-rivals: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder of a dataset: make bench-rivals DATA=folder"; exit 1; }
-	$(BIN)/python benchmarks/compare.py $(DATA) --json build/rivals-$(notdir $(patsubst %/,%,$(DATA))).json $(OPTIONS)
+	$(BIN)/python -m lab.benchmarks.compare $(DATA) --json build/rivals-$(notdir $(patsubst %/,%,$(DATA))).json $(OPTIONS)
 
 # How time, memory and latency grow up to a million labels: hours on two cores; make bench-scale OPTIONS='--last 131072' for less.
 bench-scale: $(VENV)/.tested
-	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
+	$(BIN)/python -m lab.benchmarks.scale --json build/scale.json --table build/scale.md $(OPTIONS)
 
 # One query of a dual encoder on one core, as in docs/prime.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
 bench-dual-encoder: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
-	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
+	$(BIN)/python -m lab.benchmarks.dual_encoder_latency $(CHECKPOINT) $(TEXTS) --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
 
 # Finding the nearest of many labels on one core, beside faiss: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file.
 bench-label-search: $(VENV)/.tested
 	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" -a -f "$(QUERIES)" || { echo "name an encoder and texts: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file"; exit 1; }
-	$(BIN)/python benchmarks/label_search.py $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search --json build/label_search.json --table build/label_search.md $(OPTIONS)
+	$(BIN)/python -m lab.benchmarks.label_search $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search --json build/label_search.json --table build/label_search.md $(OPTIONS)
 
 # The figures of docs/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
 experiment-prime: $(VENV)/.tested
 	@test -d "$(DATA)" -a -d "$(CHECKPOINT)" || { echo "name datasets and an encoder: make experiment-prime DATA=folder CHECKPOINT=folder"; exit 1; }
-	$(BIN)/python experiments/prime/run.py $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile $(OPTIONS)
+	$(BIN)/python -m lab.experiments.prime.run $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile $(OPTIONS)
 
 # The figures of docs/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
 experiment-interpolated: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-interpolated DATA=folder"; exit 1; }
-	$(BIN)/python experiments/interpolated_trees/run.py $(DATA) -o build/interpolated_trees $(OPTIONS)
+	$(BIN)/python -m lab.experiments.interpolated_trees.run $(DATA) -o build/interpolated_trees $(OPTIONS)
 
 # The figures of docs/softmax_trees.md: make experiment-softmax DATA=folder of datasets. OPTIONS as in the script.
 experiment-softmax: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-softmax DATA=folder"; exit 1; }
-	$(BIN)/python experiments/softmax_tree/run.py $(DATA) -o build/softmax_tree $(OPTIONS)
+	$(BIN)/python -m lab.experiments.softmax_tree.run $(DATA) -o build/softmax_tree $(OPTIONS)
 
 # The figures of docs/disentanglement.md: make experiment-disentanglement DATA=folder of datasets. OPTIONS as in the script.
 experiment-disentanglement: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-disentanglement DATA=folder"; exit 1; }
-	$(BIN)/python experiments/disentanglement/run.py $(DATA) -o build/disentanglement $(OPTIONS)
+	$(BIN)/python -m lab.experiments.disentanglement.run $(DATA) -o build/disentanglement $(OPTIONS)
 
 # The figures of docs/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
 experiment-aggregated: $(VENV)/.tested
 	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-aggregated DATA=folder"; exit 1; }
-	$(BIN)/python experiments/aggregated_labels/run.py $(DATA) -o build/aggregated_labels $(OPTIONS)
+	$(BIN)/python -m lab.experiments.aggregated_labels.run $(DATA) -o build/aggregated_labels $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist
