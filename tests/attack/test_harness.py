@@ -15,6 +15,7 @@ def found(name, work, jobs=1):
     return result
 
 
+@pytest.mark.slow
 def test_every_way_to_fail_is_noticed_and_the_cases_behind_it_run(tmp_path):
     result = found("planted", tmp_path)
     assert not result.broken

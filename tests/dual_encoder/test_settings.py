@@ -15,6 +15,8 @@ from labelwood.dual_encoder.settings import PrimeSettings, as_settings, load_set
 from labelwood.dual_encoder.training.objective import Objective, Relations
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 
+pytestmark = pytest.mark.deep
+
 CONFIGS = Path(__file__).parents[2] / "lab" / "experiments" / "prime" / "configs"
 
 

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
+
 ROOT = Path(__file__).parents[2]
 RUN = ("-m", "lab.experiments.aggregated_labels.run")
 FAST = (

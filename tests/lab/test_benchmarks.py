@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
 

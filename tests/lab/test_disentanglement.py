@@ -20,6 +20,8 @@ from lab.experiments.disentanglement import fusing, information, random_copies
 from labelwood.labels import pifa
 from labelwood.trees import LabelTree
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 RUN = ("-m", "lab.experiments.disentanglement.run")
 FAST = ("--seeds", "2", "--rounds", "2", "--copies", "1,2", "--ks", "2,3", "--modes", "easy,hard")

@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 RUN = ("-m", "lab.experiments.interpolated_trees.run")
 FAST = ("--scales", "0,1", "--seeds", "1", "--timing-seeds", "1", "--rounds", "1", "--generated-labels", "150")

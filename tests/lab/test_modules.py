@@ -10,10 +10,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES_OF_RIVALS = {"faiss", "fasttext", "libmultilabel", "napkinxc", "omikuji", "pecos"}
-MODULES = sorted(file.relative_to(ROOT).with_suffix("") for file in (ROOT / "lab").rglob("*.py"))
+OF_TORCH = ("lab.benchmarks.dual_encoder_latency", "lab.benchmarks.label_search", "lab.experiments.prime")
+FILES = sorted(file.relative_to(ROOT).with_suffix("") for file in (ROOT / "lab").rglob("*.py"))
 
 
-@pytest.mark.parametrize("module", [".".join(path.parts).removesuffix(".__init__") for path in MODULES])
+def named(path):
+    """A module by its name, with the marker of what it needs."""
+    module = ".".join(path.parts).removesuffix(".__init__")
+    return pytest.param(module, marks=[pytest.mark.deep] if module.startswith(OF_TORCH) else [])
+
+
+@pytest.mark.parametrize("module", [named(file) for file in FILES])
 def test_a_module_finds_all_that_it_imports(module):
     try:
         import_module(module)

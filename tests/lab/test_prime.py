@@ -14,6 +14,8 @@ import pytest
 
 from lab.experiments.prime import tables
 
+pytestmark = [pytest.mark.deep, pytest.mark.slow]
+
 ROOT = Path(__file__).parents[2]
 RUN = ("-m", "lab.experiments.prime.run")
 FAST = (

@@ -10,6 +10,8 @@ import labelwood as lw
 from lab.experiments.prime.corpora import reversed_pairs
 from lab.experiments.prime.fusion import METRICS, Part, compare, encoder_answers, split
 
+pytestmark = pytest.mark.deep
+
 N_LABELS = 120
 
 

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 RUN = ("-m", "lab.experiments.softmax_tree.run")
 STAND_IN = Path(__file__).parent / "stand_in"

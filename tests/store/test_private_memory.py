@@ -121,6 +121,7 @@ def test_an_altered_file_is_refused_from_private_memory_too(tmp_path):
         store.read(tmp_path / "m", mmap=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_model_that_is_replaced_meanwhile_is_read_whole(tmp_path, verify):
     code = REPLACER.format(size=SIZE)

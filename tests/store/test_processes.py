@@ -11,6 +11,8 @@ from tests.store.store_samples import contents, is_same, sample
 
 from labelwood import store
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SIZE = 20_000
 
