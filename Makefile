@@ -1,4 +1,4 @@
-# make demo: install into .venv and run on the built-in sample.   make test: lint, types, native and Python tests.
+# `make help` lists what there is. The first time, a virtual environment is made in .venv and the package is built into it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,31 +7,46 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TRANSFORMERS := 5.10.1 5.23.0
 TRANSFORMERS_TESTS := $(addprefix tests/dual_encoder/test_,encoder.py hostile_encoder.py hostile_tokenizer.py saved_bytes.py answering.py packing.py)
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
+LAB := bench-rivals bench-scale bench-dual-encoder bench-label-search $(addprefix experiment-,interpolated softmax disentanglement aggregated prime)
 
-.PHONY: demo test lint types native-test python-test test-transformers sanitize attack bench bench-rivals bench-scale bench-dual-encoder bench-label-search experiment-interpolated experiment-softmax experiment-disentanglement experiment-aggregated experiment-prime results docs docs-links clean FORCE
+.PHONY: demo test test-fast test-rest lint types native-test test-transformers sanitize attack bench $(LAB) results docs docs-links help clean FORCE
 
+## demo                        Install into .venv and run on the built-in sample.
 demo: $(VENV)/.installed
 	$(BIN)/labelwood demo
 
-test: lint types native-test python-test
+## help                        List the targets.
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
-lint: $(VENV)/.tested
+## test                        All checks: lint, types, and every test.
+test: lint types test-fast native-test test-rest
+
+## test-fast                   The tests without the markers deep and slow, in about a minute: run it all the time.
+# Torch and what comes with it are hidden, so a test that needs them and lacks the marker fails here.
+test-fast: $(VENV)/.tools
+	@PYTHONPATH=tests/lean $(BIN)/python -m pytest -q -n 2 -m 'not deep and not slow' || { echo "A test that fails for lack of torch needs the marker 'deep': see CONTRIBUTING.md."; exit 1; }
+
+## test-rest                   The tests that test-fast leaves out. Installs torch first.
+test-rest: $(VENV)/.tested
+	$(BIN)/python -m pytest -q -n 2 -m 'deep or slow'
+
+## lint                        ruff: rules and format.
+lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.tested
+## types                       mypy, strict.
+types: $(VENV)/.tools
 	$(BIN)/mypy
 
-native-test: $(VENV)/.tested
+## native-test                 The tests of native/ that need no Python.
+native-test: $(VENV)/.build-tools
 	$(BIN)/cmake -S . -B build/native -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DLABELWOOD_PYTHON=OFF -DLABELWOOD_TESTS=ON > build/native.log || { cat build/native.log; exit 1; }
 	$(BIN)/cmake --build build/native
 	build/native/native_tests
 
-python-test: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2
-
-# Encoders with the lowest and the newest version of transformers that pyproject.toml allows: loading, saving, hostile
-# models, and the attacks on encoders.
+## test-transformers           Encoders with the lowest and the newest version of transformers that pyproject.toml allows.
 test-transformers: $(foreach version,$(TRANSFORMERS),build/transformers-$(version)/.tested)
 
 build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
@@ -43,10 +58,10 @@ build/transformers-%/.installed: $(VENV)/.tested tools/environment_of.py
 build/transformers-%/.tested: build/transformers-%/.installed FORCE
 	@$(@D)/bin/python -c 'import tokenizers, torch, transformers; assert transformers.__version__ == "$*", transformers.__version__; print("transformers", transformers.__version__, "tokenizers", tokenizers.__version__, "torch", torch.__version__)'
 	@$(@D)/bin/python -m pytest -q $(TRANSFORMERS_TESTS)
-	@$(@D)/bin/python attack/run.py --minutes 2 --page build/attacks-transformers-$*.md encoder model-prime tests-encoders
+	@$(@D)/bin/python -m attack.run --minutes 2 --page build/attacks-transformers-$*.md encoder model-prime tests-encoders
 
-# With address and undefined-behaviour sanitizers: the native tests, hostile arrays for the Python module, and the tests
-# of hostile models. The module is built beside the installed one, and only the commands here use it.
+## sanitize                    Native tests, hostile arrays and hostile models with address and undefined-behaviour sanitizers.
+# The module is built beside the installed one, and only the commands here use it.
 SANITIZED := build/sanitize
 SANITIZERS := asan ubsan stdc++
 sanitize: $(VENV)/.tested
@@ -62,77 +77,67 @@ UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -p
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 PYTHONMALLOC=malloc \
 	PYTHONPATH=tests/hostile/sanitized:. LABELWOOD_SANITIZED=$(abspath $(SANITIZED)) $(BIN)/python
 
-# Hostile models, arrays, files, kills and races; writes docs/results/attacks.md. More: make attack SEED=1 MINUTES=60, or NAMES=model.
-# With SANITIZE=1 what is native runs under sanitizers, and the page goes to build/.
+## attack                      Hostile models, arrays, files, kills and races; writes docs/results/attacks.md.
+# More: make attack SEED=1 MINUTES=60, or NAMES=model. With SANITIZE=1 what is native runs under sanitizers, and the page
+# goes to build/.
 attack: $(VENV)/.tested
-	$(BIN)/python attack/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/results/attacks.md)) $(NAMES)
+	$(BIN)/python -m attack.run --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/results/attacks.md)) $(NAMES)
 
-# Figures beside scikit-learn's: make bench DATA=folder with eurlex4k/ and eurlex57k/ in it.
+## bench                       Figures beside scikit-learn's: DATA is a folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder that holds eurlex4k and eurlex57k: make bench DATA=folder"; exit 1; }
-	$(BIN)/python benchmarks/reading.py $(DATA)/eurlex4k/eurlex_train.txt.xz
-	$(BIN)/python benchmarks/vectorizer.py $(DATA)/eurlex57k/train.jsonl.xz
-	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python -m lab.benchmarks.reading $(DATA)/eurlex4k/eurlex_train.txt.xz
+	$(BIN)/python -m lab.benchmarks.vectorizer $(DATA)/eurlex57k/train.jsonl.xz
+	$(BIN)/python -m lab.benchmarks.metrics
 
-# Beside PECOS, omikuji, napkinXC and LibMultiLabel: make bench-rivals DATA=folder of one dataset. OPTIONS as in the script.
-bench-rivals: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder of a dataset: make bench-rivals DATA=folder"; exit 1; }
-	$(BIN)/python benchmarks/compare.py $(DATA) --json build/rivals-$(notdir $(patsubst %/,%,$(DATA))).json $(OPTIONS)
+# The figures of the documents: RUN is a module of `lab` and what it is given. OPTIONS are added; the module's --help
+# explains them.
+$(LAB): $(VENV)/.tested
+	$(BIN)/python -m lab.$(RUN) $(OPTIONS)
 
-# How time, memory and latency grow up to a million labels: hours on two cores; make bench-scale OPTIONS='--last 131072' for less.
-bench-scale: $(VENV)/.tested
-	$(BIN)/python benchmarks/scale.py --json build/scale.json --table build/scale.md $(OPTIONS)
+# A setting that a target needs and nobody gave stops it.
+DATA ?= $(error name the data: make $@ DATA=folder)
+CHECKPOINT ?= $(error name an encoder: make $@ CHECKPOINT=folder)
+TEXTS ?= $(error name a file of texts: make $@ TEXTS=file)
+QUERIES ?= $(error name a file of queries: make $@ QUERIES=file)
 
-# One query of a dual encoder on one core, as in docs/results/benchmarks.md: make bench-dual-encoder CHECKPOINT=folder TEXTS=file. OPTIONS as in the script.
-bench-dual-encoder: $(VENV)/.tested
-	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" || { echo "name an encoder and texts: make bench-dual-encoder CHECKPOINT=folder TEXTS=file"; exit 1; }
-	$(BIN)/python benchmarks/dual_encoder_latency.py $(CHECKPOINT) $(TEXTS) --json build/dual_encoder_latency.json --table build/dual_encoder_latency.md $(OPTIONS)
+## bench-rivals                Beside PECOS, omikuji, napkinXC and LibMultiLabel: DATA is the folder of one dataset.
+bench-rivals: RUN = benchmarks.compare $(DATA) --json build/rivals-$(notdir $(DATA:/=)).json
+## bench-scale                 How time and memory grow up to a million labels: hours; OPTIONS='--last 131072' for less.
+bench-scale: RUN = benchmarks.scale --json build/scale.json --table build/scale.md
+## bench-dual-encoder          One query of a dual encoder on one core: CHECKPOINT is an encoder's folder, TEXTS a file.
+bench-dual-encoder: RUN = benchmarks.dual_encoder_latency $(CHECKPOINT) $(TEXTS) $(call report,dual_encoder_latency)
+## bench-label-search          The nearest of many labels, beside faiss: CHECKPOINT is a folder, TEXTS and QUERIES files.
+bench-label-search: RUN = benchmarks.label_search $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search $(call report,label_search)
+## experiment-interpolated     The figures on interpolated trees: DATA is a folder with a folder for each dataset.
+experiment-interpolated: RUN = experiments.interpolated_trees.run $(DATA) -o build/interpolated_trees
+## experiment-softmax          The figures on softmax trees: DATA.
+experiment-softmax: RUN = experiments.softmax_tree.run $(DATA) -o build/softmax_tree
+## experiment-disentanglement  The figures on labels with several places: DATA.
+experiment-disentanglement: RUN = experiments.disentanglement.run $(DATA) -o build/disentanglement
+## experiment-aggregated       The figures on labels of groups: DATA.
+experiment-aggregated: RUN = experiments.aggregated_labels.run $(DATA) -o build/aggregated_labels
+## experiment-prime            The figures on dual encoders, on a GPU: DATA, and CHECKPOINT, the folder of an encoder.
+experiment-prime: RUN = experiments.prime.run $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile
+report = --json build/$(1).json --table build/$(1).md
 
-# Finding the nearest of many labels on one core, beside faiss: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file.
-bench-label-search: $(VENV)/.tested
-	@test -d "$(CHECKPOINT)" -a -f "$(TEXTS)" -a -f "$(QUERIES)" || { echo "name an encoder and texts: make bench-label-search CHECKPOINT=folder TEXTS=file QUERIES=file"; exit 1; }
-	$(BIN)/python benchmarks/label_search.py $(CHECKPOINT) $(TEXTS) $(QUERIES) --rivals --vectors build/label_search --json build/label_search.json --table build/label_search.md $(OPTIONS)
-
-# The figures of docs/results/prime.md, on a GPU: make experiment-prime DATA=folder of datasets CHECKPOINT=folder. OPTIONS as in the script.
-experiment-prime: $(VENV)/.tested
-	@test -d "$(DATA)" -a -d "$(CHECKPOINT)" || { echo "name datasets and an encoder: make experiment-prime DATA=folder CHECKPOINT=folder"; exit 1; }
-	$(BIN)/python experiments/prime/run.py $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile $(OPTIONS)
-
-# The figures of docs/results/interpolated_trees.md: make experiment-interpolated DATA=folder of datasets. OPTIONS as in the script.
-experiment-interpolated: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-interpolated DATA=folder"; exit 1; }
-	$(BIN)/python experiments/interpolated_trees/run.py $(DATA) -o build/interpolated_trees $(OPTIONS)
-
-# The figures of docs/results/softmax_trees.md: make experiment-softmax DATA=folder of datasets. OPTIONS as in the script.
-experiment-softmax: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-softmax DATA=folder"; exit 1; }
-	$(BIN)/python experiments/softmax_tree/run.py $(DATA) -o build/softmax_tree $(OPTIONS)
-
-# The figures of docs/results/disentanglement.md: make experiment-disentanglement DATA=folder of datasets. OPTIONS as in the script.
-experiment-disentanglement: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-disentanglement DATA=folder"; exit 1; }
-	$(BIN)/python experiments/disentanglement/run.py $(DATA) -o build/disentanglement $(OPTIONS)
-
-# The figures of docs/results/aggregated_labels.md: make experiment-aggregated DATA=folder of datasets. OPTIONS as in the script.
-experiment-aggregated: $(VENV)/.tested
-	@test -d "$(DATA)" || { echo "name the folder that holds the datasets: make experiment-aggregated DATA=folder"; exit 1; }
-	$(BIN)/python experiments/aggregated_labels/run.py $(DATA) -o build/aggregated_labels $(OPTIONS)
-
-# The pages of docs/results, from the records that are kept beside the experiments and benchmarks.
+## results                     The pages of docs/results, from the records kept beside experiments and benchmarks.
 results: $(VENV)/.tested
-	$(foreach page,$(filter-out %/common/page.py,$(wildcard experiments/*/page.py)) benchmarks/page.py,$(BIN)/python $(page) &&) true
+	$(foreach page,$(PAGES),$(BIN)/python -m $(page) &&) true
 
-# The site, in build/docs. Every warning is an error, and so is a link within the site that leads nowhere.
+PAGES := $(subst /,.,$(basename $(filter-out %/common/page.py,$(wildcard lab/experiments/*/page.py)) lab/benchmarks/page.py))
+
+## docs                        The site, in build/docs. A warning or a lost link within it is an error.
 docs: $(VENV)/.tested
 	$(SPHINX) -b html docs build/docs
 	@echo "Open build/docs/index.html"
 
-# Links to other sites as well, which needs the internet.
+## docs-links                  Whether links to other sites lead anywhere: needs the internet.
 docs-links: $(VENV)/.tested
 	$(SPHINX) -b linkcheck docs build/docs-links
 
 SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --doctree-dir build/docs-pages
 
+## clean                       Remove the environment and all that was built.
 clean:
 	rm -rf $(VENV) build dist
 
@@ -158,9 +163,13 @@ $(VENV)/.installed: $(VENV)/.build-tools $(VENV)/.modules $(NATIVE)
 	@CXX=$(CXX) PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
+# What lint, types and the fast tests need.
+$(VENV)/.tools: $(VENV)/.installed
+	@$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@
+
 # The pin comes first and alone: it decides which torch there is, so that nothing after it can ask for another.
-$(VENV)/.tested: $(VENV)/.installed
+$(VENV)/.tested: $(VENV)/.tools
 	@$(PIP) torch==2.13.0
-	@$(PIP) 'transformers>=5.10.1,<6' 'accelerate>=1.0'
-	@$(PIP) --no-build-isolation --editable '.[test,docs]'
+	@$(PIP) --no-build-isolation --editable '.[test,test-deep,docs]'
 	@touch $@

@@ -102,7 +102,7 @@ def failures(results: list[Result], seed: int) -> str:
             if verdict.outcome in FAILURES and seen[cause] == 1:
                 detail = _without_places(verdict.detail)[:250]
                 lines.append(f"{result.attack.name}: {verdict.outcome}: {detail}")
-                lines.append(f"    python attack/run.py --only {result.attack.name} --case {number} --seed {seed}")
+                lines.append(f"    python -m attack.run --only {result.attack.name} --case {number} --seed {seed}")
     return "".join(line + "\n" for line in lines)
 
 

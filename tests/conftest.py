@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from typing import NamedTuple
 
@@ -21,6 +22,16 @@ settings.load_profile("decides" if os.environ.get("CI") else "explores")
 
 # A shell starts what it puts into the background deaf to Ctrl-C, and tests of Ctrl-C would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+DEEP_FILE = re.compile(r"^pytestmark = .*\bmark\.deep\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A file that is deep as a whole imports torch, so it is not even opened where deep tests are left out."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    left_out = is_test and "not deep" in config.option.markexpr
+    return True if left_out and DEEP_FILE.search(collection_path.read_text("utf-8")) else None
 
 
 class Result(NamedTuple):

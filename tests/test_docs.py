@@ -15,6 +15,8 @@ from tests.pages import made_pages
 import labelwood as lw
 from labelwood.groups import merged_labels, random_groups
 
+pytestmark = pytest.mark.deep
+
 ROOT = Path(__file__).parents[1]
 SETTINGS = """
 [encoder]

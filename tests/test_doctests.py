@@ -15,6 +15,7 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(labelwood.__path__, "labelwood.")
     if not module.name.endswith("._native")
 )
+DEEP = ("labelwood.devices", "labelwood.dual_encoder", "labelwood.groups.multi_instance")
 ROOMS = [
     "labelwood",
     "labelwood.groups",
@@ -30,7 +31,12 @@ ROOMS = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+def marked(module):
+    """A parameter, with the marker of what its examples need."""
+    return pytest.param(module, marks=[pytest.mark.deep] if module.startswith(DEEP) else [])
+
+
+@pytest.mark.parametrize("name", [marked(module) for module in MODULES])
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:

@@ -102,6 +102,7 @@ def test_ctrl_c_stops_native_work():
     assert fitted_digest() == fitted_digest(), "the pool goes on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_every_simd_level_gives_the_same_bytes(kind):
     code = f"""

@@ -15,6 +15,7 @@ def found(name, work, jobs=1):
     return result
 
 
+@pytest.mark.slow
 def test_every_way_to_fail_is_noticed_and_the_cases_behind_it_run(tmp_path):
     result = found("planted", tmp_path)
     assert not result.broken
@@ -34,7 +35,7 @@ def test_the_status_and_the_report_say_what_failed_and_how_to_repeat_it(tmp_path
     assert main(["--only", "tests.attack.faults:another", "--seed", "5", "--page", str(tmp_path / "page.md")]) == 1
     told = capsys.readouterr().out
     assert "1 × untyped error" in told
-    assert "python attack/run.py --only tests.attack.faults:another --case 0 --seed 5" in told
+    assert "python -m attack.run --only tests.attack.faults:another --case 0 --seed 5" in told
     page = (tmp_path / "page.md").read_text()
     assert "commit `" in page
     assert "KeyError at faults.py" in page

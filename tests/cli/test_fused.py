@@ -44,6 +44,7 @@ def settings(tmp_path):
     return path
 
 
+@pytest.mark.deep
 def test_it_is_trained_evaluated_described_and_asked(labelwood, paragraphs, settings, tmp_path):
     model = tmp_path / "fused"
     trained = labelwood("train", paragraphs, "-o", model, "--config", settings, "--threads", 1, "--json")
@@ -80,6 +81,7 @@ def test_bad_usage_is_one_line(labelwood, paragraphs, tmp_path, *, option, value
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.deep
 def test_only_trees_can_be_explained(labelwood, paragraphs, settings, tmp_path):
     model = tmp_path / "fused"
     assert labelwood("train", paragraphs, "-o", model, "--config", settings).status == 0

@@ -19,6 +19,7 @@ import labelwood as lw
 PROGRAM = str(Path(sys.executable).with_name("labelwood"))
 
 
+@pytest.mark.slow
 def test_nothing_that_is_in_the_way_of_a_command_is_lost(tmp_path):
     result = count(tmp_path)
     assert result["lost"] == []

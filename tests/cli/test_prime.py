@@ -38,6 +38,7 @@ def prime(labelwood, pets, settings, tmp_path):
     return tmp_path / "prime"
 
 
+@pytest.mark.deep
 def test_a_saved_dual_encoder_is_evaluated_described_and_asked(labelwood, prime, pets):
     assert labelwood("evaluate", prime, pets, "--ks", "1", "--json").json["P@1"] == 100.0
     rows = [json.loads(line) for line in labelwood("predict", prime, pets, "-k", 2).out.splitlines()]
@@ -47,6 +48,7 @@ def test_a_saved_dual_encoder_is_evaluated_described_and_asked(labelwood, prime,
     assert lw.load(prime).suggest(["a red rose"], k=1)[0][0][0] == "plant"
 
 
+@pytest.mark.deep
 def test_labels_learn_from_the_texts_in_a_label_file(labelwood, pets, settings, tmp_path):
     labels = tmp_path / "labels.jsonl"
     texts = {"animal": "beast", "pet": "tame", "plant": "green", "tree": "tall wood"}
@@ -58,6 +60,7 @@ def test_labels_learn_from_the_texts_in_a_label_file(labelwood, pets, settings, 
     assert model.model_.settings.training.epochs == 1
 
 
+@pytest.mark.deep
 def test_a_filter_keeps_pairs_from_being_answers(labelwood, prime, model, pets, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("0 0\n0 1\n2 2\n")  # animal, pet; plant

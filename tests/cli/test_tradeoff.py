@@ -17,6 +17,8 @@ import pytest
 import labelwood as lw
 from labelwood.tuning import report as reports
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = str(Path(sys.executable).with_name("labelwood"))
 FAST = ("--lams", "0,1.5", "--seeds", "1", "--jobs", "1")
 

@@ -13,6 +13,8 @@ import pytest
 import labelwood as lw
 from labelwood.contract.kinds import KINDS, model_class
 
+pytestmark = pytest.mark.slow
+
 SOFTMAX = {"dim": 16, "epochs": 2}
 # Every model as it is, and trees with each setting that changes how labels are arranged or scores are put together.
 CASES = {

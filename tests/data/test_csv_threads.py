@@ -16,6 +16,7 @@ PROGRAM = Path(sys.executable).with_name("labelwood")
 HEADER, ROW, WRONG = b"text,labels\n", b"a text,b\n", b"c\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 @pytest.mark.parametrize("n_after", [1, 3_000_000])
 def test_a_row_of_another_width_is_one_sentence_and_status_2_in_every_run(suffix, n_after, tmp_path):

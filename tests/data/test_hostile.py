@@ -15,6 +15,7 @@ from labelwood.errors import InputError, ParameterError
 ROW = b'{"text": "a dog", "labels": ["animal"]}\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_hostile_files_end_in_rows_or_one_sentence_within_a_cap_of_memory(group, tmp_path):
     attacks = [attack for attack in GROUPS[group] if attack.is_quick]

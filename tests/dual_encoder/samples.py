@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-import torch
 from scipy import sparse
-
-on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 QUICK = {
     "encoder": {"checkpoint": "tiny:32", "max_tokens": 8},

@@ -22,6 +22,8 @@ from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
 from labelwood.dual_encoder.settings import EncoderSettings
 from labelwood.errors import LabelwoodError, ParameterError
 
+pytestmark = pytest.mark.deep
+
 TEXTS = ["", "q1 word2", "q3", *(f"word{i} q{i} " * (i % 7) for i in range(20))]
 
 

@@ -21,6 +21,8 @@ from labelwood.dual_encoder.data.inputs import as_known
 from labelwood.dual_encoder.training.trainer import Trainer
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
 
+pytestmark = pytest.mark.deep
+
 WELL = changed(training={"epochs": 40, "learning_rate": 0.02})
 
 

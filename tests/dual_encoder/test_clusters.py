@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwood.dual_encoder.answering.clusters import clusters
 from labelwood.trees.balanced import balanced
+
+pytestmark = pytest.mark.deep
 
 
 def rows(n, dim=8, seed=0):

@@ -22,6 +22,8 @@ from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
 from labelwood.dual_encoder.settings import EncoderSettings
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 
+pytestmark = pytest.mark.deep
+
 TEXTS = ["q1 word2", "word3", "q4 word5 word6 label7 q1 q2 q3 q4 q5 q6 q7"]
 
 

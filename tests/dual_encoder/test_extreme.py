@@ -17,6 +17,8 @@ from labelwood.dual_encoder.training.extreme import ClassifierTrainer, classifie
 from labelwood.dual_encoder.training.losses import hardest_triplets
 from labelwood.errors import LabelwoodError, ModelError
 
+pytestmark = pytest.mark.deep
+
 CLASSIFIERS = {"enabled": True, "epochs": 20, "size": 32, "warm_up": 5, "learning_rate": 0.01}
 WITH = changed(classifiers=CLASSIFIERS)
 

@@ -26,7 +26,8 @@ from labelwood.errors import LabelwoodError, ModelError
 from labelwood.store import State
 
 # The lowest version of transformers has DeBERTa with functions that the newest torch warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+WARNING = "ignore:.torch.jit.script. is deprecated:DeprecationWarning"
+pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings(WARNING)]
 IDS = torch.tensor([[2, 5, 6, 7, 3]])
 OLDER = Path(__file__).parent / "models"
 _SMALL = {

@@ -25,6 +25,8 @@ from labelwood.dual_encoder.model.tokenizer_check.patterns import KNOWN, is_safe
 from labelwood.dual_encoder.settings import EncoderSettings
 from labelwood.errors import LabelwoodError, ModelError
 
+pytestmark = pytest.mark.deep
+
 TEXTS = ["", " ", "dog", "A dog, é ﬁ 中文 𝐀\t\n!", "a" * 3000, " " * 3000 + "x", "é" * 500, "\u0301" * 100, "\0"]
 MEMORY = 3 << 30  # bytes of addresses
 # Reads files' texts from its input; says of each whether it was refused, and in how many lines, or read all texts.

@@ -14,6 +14,8 @@ from labelwood.dual_encoder.answering.label_groups import LabelGrouping
 from labelwood.dual_encoder.model.prototypes import label_clusters
 from labelwood.errors import LabelwoodError
 
+pytestmark = pytest.mark.deep
+
 
 def vectors(n, dim=6, seed=0):
     found = np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)

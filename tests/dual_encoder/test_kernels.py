@@ -9,6 +9,8 @@ import sys
 import pytest
 import torch
 
+pytestmark = pytest.mark.deep
+
 pytest.importorskip("triton", reason="is not made for this machine")
 
 ATTENTION = """

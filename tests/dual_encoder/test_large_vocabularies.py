@@ -13,6 +13,8 @@ import labelwood as lw
 from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
 from labelwood.errors import LabelwoodError
 
+pytestmark = pytest.mark.deep
+
 _WORDS = {"pre_tokenizer": {"type": "Whitespace"}}
 
 

@@ -17,6 +17,8 @@ from labelwood.dual_encoder.training.losses import (
     regulariser,
 )
 
+pytestmark = pytest.mark.deep
+
 LEFT = torch.tensor([[True, False]])  # the first column is the answer
 FIRST = torch.tensor([[0]])
 KINDS = ("dynamic", "fixed", "inverted", "decoupled", "softmax")

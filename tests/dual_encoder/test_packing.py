@@ -22,6 +22,8 @@ from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
 from labelwood.dual_encoder.settings import EncoderSettings
 
+pytestmark = pytest.mark.deep
+
 TEXTS = ["q1", "word3 word4 q7 word9", "", "q2 word5", "label8 word8 word7 word6 word5 word4 q1"]
 
 

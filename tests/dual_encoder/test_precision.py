@@ -10,6 +10,8 @@ from tests.dual_encoder.test_trainer import make, weights
 from labelwood.dual_encoder.gpu import precision
 from labelwood.dual_encoder.gpu.precision import half_for
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture
 def cpu(monkeypatch):

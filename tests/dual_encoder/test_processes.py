@@ -20,6 +20,8 @@ from labelwood.dual_encoder.gpu import processes
 from labelwood.dual_encoder.gpu.processes import Processes
 from labelwood.errors import LabelwoodError, ParameterError
 
+pytestmark = pytest.mark.deep
+
 SECONDS = 240  # on a machine with nothing else to do it takes 15
 ROOT = Path(__file__).parents[2]
 

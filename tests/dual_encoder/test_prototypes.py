@@ -16,6 +16,8 @@ from labelwood.dual_encoder.model.prototypes import (
 )
 from labelwood.dual_encoder.training.losses import dynamic_margin
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize("sources", [1, 2, 3])
 def test_prototypes_have_unit_length_whatever_they_are_made_of(sources):

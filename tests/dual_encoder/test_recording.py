@@ -9,11 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from tests.dual_encoder.samples import on_a_gpu
+from tests.dual_encoder.gpus import on_a_gpu
 
 from labelwood.dual_encoder.gpu import recording
 from labelwood.dual_encoder.gpu.recording import Recorder, has_room
 from labelwood.errors import LabelwoodError
+
+pytestmark = pytest.mark.deep
 
 
 class Graph:

@@ -16,6 +16,8 @@ from labelwood.dual_encoder.data.mining import mined
 from labelwood.dual_encoder.data.samplers import BatchSampler, Positives, QueryOrder, ahead
 from labelwood.dual_encoder.settings import BatchSettings, ClusterSchedule
 
+pytestmark = pytest.mark.deep
+
 
 def blobs(n_blobs=16, size=32, dim=8, seed=0):
     rng = np.random.default_rng(seed)

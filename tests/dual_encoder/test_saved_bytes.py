@@ -13,6 +13,8 @@ import labelwood as lw
 from labelwood.errors import ParameterError
 from labelwood.groups.multi_instance import MultiInstanceClassifier
 
+pytestmark = pytest.mark.deep
+
 SHORT = {"epochs": 1, "held_out": 0.2}
 
 

@@ -15,7 +15,9 @@ from labelwood.dual_encoder.settings import PrimeSettings, as_settings, load_set
 from labelwood.dual_encoder.training.objective import Objective, Relations
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 
-CONFIGS = Path(__file__).parents[2] / "experiments" / "prime" / "configs"
+pytestmark = pytest.mark.deep
+
+CONFIGS = Path(__file__).parents[2] / "lab" / "experiments" / "prime" / "configs"
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.toml")), ids=lambda path: path.stem)

@@ -10,6 +10,8 @@ from labelwood.dual_encoder.data.tokens import TokenFeeder, Tokens
 from labelwood.dual_encoder.model.tokenizer import WordHasher
 from labelwood.errors import InputError
 
+pytestmark = pytest.mark.deep
+
 TEXTS = ["one", "one two three four five six seven eight nine", "", "Ünïcode wörds"]
 
 

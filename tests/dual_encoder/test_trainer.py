@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from tests.dual_encoder.samples import QUICK, changed, on_a_gpu, texts_and_labels, write_checkpoint
+from tests.dual_encoder.gpus import on_a_gpu
+from tests.dual_encoder.samples import QUICK, changed, texts_and_labels, write_checkpoint
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
@@ -29,6 +30,8 @@ from labelwood.dual_encoder.training.gradient_cache import CachedEmbeddings
 from labelwood.dual_encoder.training.optimiser import Optimiser
 from labelwood.dual_encoder.training.trainer import Pairs, Trainer
 from labelwood.errors import LabelwoodError, ModelError
+
+pytestmark = pytest.mark.deep
 
 
 def pairs_for(encoder, **sizes):

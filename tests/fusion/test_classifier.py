@@ -13,6 +13,8 @@ import labelwood as lw
 from labelwood import store
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError
 
+pytestmark = pytest.mark.deep
+
 
 def members():
     return [lw.TextClassifier(n_threads=1), lw.PrimeClassifier(settings=QUICK, n_threads=1)]

@@ -14,6 +14,8 @@ from labelwood.fusion.curves import Curve, Regression
 from labelwood.labels import inverse_propensities, label_frequencies
 from labelwood.metrics import evaluate
 
+pytestmark = pytest.mark.slow
+
 N_LABELS = 60
 
 

@@ -18,12 +18,17 @@ CASES = [(folder, name) for folder in FOLDERS for name in json.loads((folder / "
 OF_TORCH = ("prime", "fused")  # whose vectors torch makes, which rounds otherwise on other processors
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0].name}-{case[1]}")
+def marks_of(case):
+    """What a model needs to be asked."""
+    return [pytest.mark.deep] if any(word in case[1] for word in OF_TORCH) else []
+
+
+@pytest.fixture(
+    params=[pytest.param(case, marks=marks_of(case)) for case in CASES], ids=lambda case: f"{case[0].name}-{case[1]}"
+)
 def golden(request):
     """A saved model's folder, what it is asked for and what it answered."""
     folder, name = request.param
-    if any(word in name for word in OF_TORCH):
-        pytest.importorskip("transformers")
     told = json.loads((folder / "answers.json").read_text("utf-8"))[name]
     given = {
         "texts": lambda: json.loads((folder / "texts.json").read_text("utf-8")),

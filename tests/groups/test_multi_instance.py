@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 from tests.contract import test_features as contract
 from tests.contract.conftest import generated
@@ -22,7 +23,8 @@ from labelwood.groups.multi_instance import training
 from labelwood.groups.multi_instance.bags import as_bags
 from labelwood.groups.multi_instance.network import Network
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.deep
+
 Quick = partial(MultiInstanceClassifier, n_threads=1, device="cpu")
 WEIGHTS = ("hidden_weights", "hidden_bias", "concept_weights", "concept_bias", "offsets")
 

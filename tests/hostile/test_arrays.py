@@ -15,6 +15,7 @@ from labelwood.arrays.rows import as_features, as_labels
 N_CASES = 700
 
 
+@pytest.mark.deep
 def test_public_functions_refuse_hostile_arrays_in_a_sentence_and_answer_unusual_ones():
     bad = [o for o in arrays.outcomes(N_CASES, seed=0) if o.kind not in ("refused", "right")]
     assert not bad, "\n".join(f"{o.kind}: {o.name}: {o.detail}" for o in bad)

@@ -196,6 +196,7 @@ def test_long_rows_are_brought_to_unit_length():
     assert long.score(X, Y) == pytest.approx(plain.score(X, Y), abs=0.01)
 
 
+@pytest.mark.slow
 def test_trees_beat_centroids_on_the_sample():
     train, test = lw.data.sample()
     scores = {

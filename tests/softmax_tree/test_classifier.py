@@ -205,6 +205,7 @@ def test_large_learning_rates_do_not_run_away():
             assert model.score(X, Y) > 0.8
 
 
+@pytest.mark.slow
 def test_it_beats_centroids_on_the_sample():
     train, test = lw.data.sample()
     scores = [
@@ -231,6 +232,7 @@ def test_a_compressed_model_answers_nearly_the_same(tmp_path, loss):
         model.compressed(part=0)
 
 
+@pytest.mark.slow
 def test_a_compressed_classifier_forgets_terms(tmp_path):
     train, _ = lw.data.sample()
     large = lw.TextClassifier(model=lw.SoftmaxTreeClassifier(dim=32)).fit_dataset(train)

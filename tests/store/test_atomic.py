@@ -45,6 +45,7 @@ def save_with_fault(path, state, fail_at, error):
         return faults.count >= fail_at, False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, Dead])
 @pytest.mark.parametrize("existed", [True, False])
 def test_a_save_that_fails_at_any_step_leaves_the_old_or_the_new_model(tmp_path, error, existed):

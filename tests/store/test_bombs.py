@@ -14,6 +14,8 @@ from labelwood import store
 from labelwood.errors import ModelError
 from labelwood.store import strict_json
 
+pytestmark = pytest.mark.slow
+
 
 def read_within(model, verify=True, memory=512 << 20):
     """What comes of reading with little memory and in a few seconds."""

@@ -23,6 +23,8 @@ from labelwood.errors import LabelwoodError, ModelError
 from labelwood.linear.centroid import CentroidClassifier
 from labelwood.trees import LabelTree
 
+pytestmark = pytest.mark.deep
+
 KINDS = [
     *("tree", "copies", "one-vs-rest", "softmax-tree", "softmax-flat", "softmax-small", "centroid", "centroid-dense"),
     *("text", "text-joined", "fused", "prime", "prime-classifiers", "multi-instance", "grouped"),

@@ -20,7 +20,6 @@ from labelwood.store.folder import Folder
 SIZE = 200_000
 REPLACER = """
 import sys
-sys.path.insert(0, {here!r})
 from tests.store.store_samples import sample
 from labelwood import store
 states = [sample(seed, {size}) for seed in (1, 2)]
@@ -122,11 +121,16 @@ def test_an_altered_file_is_refused_from_private_memory_too(tmp_path):
         store.read(tmp_path / "m", mmap=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_model_that_is_replaced_meanwhile_is_read_whole(tmp_path, verify):
-    code = REPLACER.format(here=str(Path(__file__).parents[2]), size=SIZE)
+    code = REPLACER.format(size=SIZE)
     replacer = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "m")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(tmp_path / "m")],
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert replacer.stdout.readline() == "started\n"
     states, seen, until = [sample(1, SIZE), sample(2, SIZE)], set(), time.monotonic() + 60

@@ -11,13 +11,14 @@ from tests.store.store_samples import contents, is_same, sample
 
 from labelwood import store
 
-HERE = str(Path(__file__).parents[2])
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
 SIZE = 20_000
 
 # Saves two states in turns until it is told to stop by the end of its input, or for good.
 SAVER = f"""
 import sys, threading
-sys.path.insert(0, {HERE!r})
 from labelwood import store
 from tests.store.store_samples import sample
 states = [sample(int(seed), {SIZE}) for seed in sys.argv[2:]]
@@ -35,7 +36,6 @@ print(turn)
 # Forks savers that are sent a signal at some moment, and loads what they leave.
 VICTIMS = f"""
 import os, random, signal, sys, time
-sys.path.insert(0, {HERE!r})
 from labelwood import store
 from tests.store.store_samples import is_same, sample
 path, sign = sys.argv[1], getattr(signal, sys.argv[2])
@@ -64,7 +64,7 @@ for _ in range(25):
 
 @pytest.mark.parametrize("sign", ["SIGKILL", "SIGINT"])
 def test_a_killed_save_leaves_a_model_that_loads(tmp_path, sign):
-    subprocess.run([sys.executable, "-c", VICTIMS, str(tmp_path / "m"), sign], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", VICTIMS, str(tmp_path / "m"), sign], cwd=ROOT, check=True, timeout=60)
     store.write(tmp_path / "m", sample(3))
     store.write(tmp_path / "clean", sample(3))
     assert contents(tmp_path / "m") == contents(tmp_path / "clean")
@@ -73,6 +73,7 @@ def test_a_killed_save_leaves_a_model_that_loads(tmp_path, sign):
 def started(path, *seeds):
     process = subprocess.Popen(
         [sys.executable, "-c", SAVER, str(path), *map(str, seeds)],
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -120,7 +121,6 @@ def test_a_process_that_has_the_old_model_mapped_keeps_it(tmp_path):
     store.write(tmp_path / "m", sample(1, SIZE))
     code = f"""
 import sys
-sys.path.insert(0, {HERE!r})
 from labelwood import store
 from tests.store.store_samples import assert_same, sample
 got = store.read(sys.argv[1], verify=False)
@@ -130,6 +130,7 @@ assert_same(got, sample(1, {SIZE}))
 """
     reader = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "m")],
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -35,6 +35,7 @@ any_dtype = st.sampled_from(sorted(DTYPES)).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_arrays_of_every_dtype_shape_and_layout_come_back(tmp_path_factory, data):

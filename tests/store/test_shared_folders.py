@@ -44,6 +44,7 @@ def make(path, how, elsewhere):
         path.write_text("precious")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [STAGING, ARRAYS, "README", "draft"])
 @pytest.mark.parametrize("how", ["pipe", "socket", "link", "dangling link", "folder", "closed folder", "file"])
 def test_whatever_lies_in_a_models_folder_a_save_ends_and_follows_nothing(tmp_path, name, how):
@@ -113,6 +114,7 @@ def test_hard_links_to_the_files_of_a_model_keep_the_old_one(tmp_path):
 STEPS = ["mkdir", "open", "write", "fsync", "replace", "unlink", "rmdir", "listdir"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_folder_that_is_swapped_for_a_link_during_a_save_leads_nowhere_else(tmp_path, monkeypatch, step):
     """At each of the steps in turn, the folder is moved away and a link to another model takes its place."""

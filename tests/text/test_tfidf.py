@@ -157,6 +157,7 @@ def test_any_text_equals_the_reference(texts, others, shortest, longer, **params
     assert_equals_reference(texts, others, ngrams=(shortest, shortest + longer), **params)
 
 
+@pytest.mark.slow
 def test_every_code_point_is_lowered_and_tokenised_as_python_does():
     points = [chr(p) for p in range(sys.maxunicode + 1) if not 0xD800 <= p < 0xE000]
     pages = ["".join(f"a{c}b{c} " for c in points[i : i + 64]) for i in range(0, len(points), 64)]
@@ -165,6 +166,7 @@ def test_every_code_point_is_lowered_and_tokenised_as_python_does():
     assert words.tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_every_code_point_is_split_at_spaces_as_python_does(lowercase):
     points = [chr(p) for p in range(sys.maxunicode + 1) if not 0xD800 <= p < 0xE000]

@@ -142,6 +142,7 @@ def test_kmeans_keeps_labels_without_rows_together():
     assert [sorted(leaf) for leaf in leaves] == [list(range(100, 140))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["baseline", "v3"])
 def test_every_width_of_registers_gives_the_same_tree(level):
     program = (

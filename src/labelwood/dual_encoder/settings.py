@@ -1,6 +1,7 @@
 """All that can be set about a dual encoder, in one object that a TOML file fills.
 
-DPR, ANCE, NGAME, DEXA, DEXML, PRIME and its ablations are settings of the same trainer: `experiments/prime/configs`.
+DPR, ANCE, NGAME, DEXA, DEXML, PRIME and its ablations are settings of the same trainer; they lie in
+`lab/experiments/prime/configs`.
 """
 
 from __future__ import annotations

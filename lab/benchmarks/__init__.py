@@ -1,0 +1,1 @@
+"""Speed and memory of Labelwood, beside others and from version to version."""

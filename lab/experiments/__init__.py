@@ -1,0 +1,1 @@
+"""The figures of papers and of the documents, a folder a paper."""

@@ -1,0 +1,1 @@
+"""Labels with several places in a tree."""

@@ -1,0 +1,1 @@
+"""Interpolated label trees."""

@@ -1,0 +1,1 @@
+"""Softmax trees beside fastText."""
