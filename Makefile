@@ -9,7 +9,7 @@ TRANSFORMERS_TESTS := $(addprefix tests/dual_encoder/test_,encoder.py hostile_en
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -type f)
 LAB := bench-rivals bench-scale bench-dual-encoder bench-label-search $(addprefix experiment-,interpolated softmax disentanglement aggregated prime)
 
-.PHONY: demo test test-fast test-rest lint types native-test test-transformers sanitize attack bench $(LAB) help clean FORCE
+.PHONY: demo test test-fast test-rest lint types native-test test-transformers sanitize attack bench $(LAB) results docs docs-links help clean FORCE
 
 ## demo                        Install into .venv and run on the built-in sample.
 demo: $(VENV)/.installed
@@ -77,11 +77,11 @@ UNDER_SANITIZERS = LD_PRELOAD="$(foreach library,$(SANITIZERS),$(shell $(CXX) -p
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 PYTHONMALLOC=malloc \
 	PYTHONPATH=tests/hostile/sanitized:. LABELWOOD_SANITIZED=$(abspath $(SANITIZED)) $(BIN)/python
 
-## attack                      Hostile models, arrays, files, kills and races; writes docs/attacks.md.
+## attack                      Hostile models, arrays, files, kills and races; writes docs/results/attacks.md.
 # More: make attack SEED=1 MINUTES=60, or NAMES=model. With SANITIZE=1 what is native runs under sanitizers, and the page
 # goes to build/.
 attack: $(VENV)/.tested
-	$(BIN)/python -m attack.run --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/attacks.md)) $(NAMES)
+	$(BIN)/python -m attack.run --seed $(or $(SEED),0) --minutes $(or $(MINUTES),5) --json build/attacks.json $(if $(SANITIZE),--sanitize --page build/attacks-sanitized.md,$(if $(NAMES),,--page docs/results/attacks.md)) $(NAMES)
 
 ## bench                       Figures beside scikit-learn's: DATA is a folder with eurlex4k/ and eurlex57k/ in it.
 bench: $(VENV)/.tested
@@ -120,6 +120,21 @@ experiment-aggregated: RUN = experiments.aggregated_labels.run $(DATA) -o build/
 experiment-prime: RUN = experiments.prime.run $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile
 report = --json build/$(1).json --table build/$(1).md
 
+## results                     The pages of docs/results, from the records that are kept beside experiments and benchmarks.
+results: $(VENV)/.tested
+	$(foreach page,$(filter-out %/common/page.py,$(wildcard lab/experiments/*/page.py lab/benchmarks/page.py)),$(BIN)/python -m $(subst /,.,$(page:.py=)) &&) true
+
+## docs                        The site, in build/docs. A warning is an error, and so is a link within the site that leads nowhere.
+docs: $(VENV)/.tested
+	$(SPHINX) -b html docs build/docs
+	@echo "Open build/docs/index.html"
+
+## docs-links                  Links to other sites as well, which needs the internet.
+docs-links: $(VENV)/.tested
+	$(SPHINX) -b linkcheck docs build/docs-links
+
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --doctree-dir build/docs-pages
+
 ## clean                       Remove the environment and all that was built.
 clean:
 	rm -rf $(VENV) build dist
@@ -154,5 +169,5 @@ $(VENV)/.tools: $(VENV)/.installed
 # The pin comes first and alone: it decides which torch there is, so that nothing after it can ask for another.
 $(VENV)/.tested: $(VENV)/.tools
 	@$(PIP) torch==2.13.0
-	@$(PIP) --no-build-isolation --editable '.[test,test-deep]'
+	@$(PIP) --no-build-isolation --editable '.[test,test-deep,docs]'
 	@touch $@

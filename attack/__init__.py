@@ -1,1 +1,1 @@
-"""Attacks on Labelwood: `make attack` runs them and writes docs/attacks.md. `protocol` says what an attack is."""
+"""Attacks on Labelwood: `make attack` runs them, writes docs/results/attacks.md. `protocol` says what an attack is."""

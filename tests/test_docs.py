@@ -32,8 +32,12 @@ epochs = 1
 [classifiers]
 epochs = 1
 """
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("aggregated_labels", "disentanglement", "explaining", "prime"))]
-PAGES += [f"docs/{name}.md" for name in ("softmax_trees", "tradeoff", "trees")]
+GUIDE = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "guide").glob("*.md"))
+PAGES = ["README.md", "docs/index.md", *GUIDE, "docs/reference/format.md"]
+PAGES += ["docs/results/aggregated_labels.md"]  # whose figures an example makes
+LINKING = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+WRITING = ("README.md", "docs/guide/quickstart.md")  # the files that other pages find
+LONGEST, MOST_ROWS = 150, 8  # lines of a page that people read, rows of a table in it
 # What needs other files or another's model, and the trade-off, whose dozens of trainings have tests of their own.
 ELSEWHERE = ("softmax.toml", "word_vectors=", "table.csv", "MODEL", "apple", "tradeoff")
 
@@ -99,7 +103,7 @@ def names(sample):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_in_python_run(page, folder, names):
-    if page == "README.md":  # which writes the data itself
+    if page in WRITING:
         for name in ("train.jsonl", "test.jsonl", "labels.jsonl", "filter_test.txt"):
             (folder / name).unlink()
     for number, block in enumerate(blocks(page, "python")):
@@ -116,7 +120,7 @@ def test_examples_on_the_command_line_run(page, folder, labelwood):
 
 
 def test_the_settings_to_try_a_dual_encoder_with_learn_something(tmp_path):
-    (block,) = (block for block in blocks("README.md", "toml") if "checkpoint" in block)
+    (block,) = (block for block in blocks("docs/guide/dual_encoders.md", "toml") if "tiny" in block)
     (tmp_path / "prime.toml").write_text(block)
     train, test = lw.data.sample()
     test = test.align(train.labels).take(range(1000))
@@ -126,9 +130,22 @@ def test_the_settings_to_try_a_dual_encoder_with_learn_something(tmp_path):
     assert lw.metrics.evaluate(top, test.Y, ks=(1,), metrics=("P",))["P@1"] > 25
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/architecture.md", "docs/data.md", "docs/format.md"])
-def test_links_lead_somewhere(page):
+@pytest.mark.parametrize("page", ["README.md", *GUIDE])
+def test_pages_for_reading_are_short(page):
     text = (ROOT / page).read_text("utf-8")
+    assert len(text.splitlines()) <= LONGEST
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len(table.splitlines()) <= MOST_ROWS + 2, table  # a header and a line below it
+
+
+def test_the_guide_lists_all_its_pages():
+    listed = set(re.findall(r"\]\((\w+)\.md\)", (ROOT / "docs/guide/index.md").read_text("utf-8")))
+    assert listed == {Path(page).stem for page in GUIDE} - {"index"}
+
+
+@pytest.mark.parametrize("page", LINKING)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     for target, heading in re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]*))?\)", text):
         linked = (ROOT / page).parent / target if target else ROOT / page
         assert linked.exists(), target

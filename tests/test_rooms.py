@@ -1,4 +1,4 @@
-"""Rooms import from the rooms above them only; docs/architecture.md has their order."""
+"""Rooms import from the rooms above them only; docs/reference/architecture.md has their order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "labelwood"
 
 
 def order() -> list[str]:
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "architecture.md").read_text("utf-8")
     table = page.split("| room | what it holds |")[1].split("\n\n")[0]
     return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
 

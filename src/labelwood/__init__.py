@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from labelwood.errors import LabelwoodError
     from labelwood.fusion.classifier import FusedClassifier
     from labelwood.fusion.combining import Fusion
+    from labelwood.groups.classifier import GroupedClassifier
     from labelwood.groups.eagle import Eagle
+    from labelwood.groups.multi_instance import MultiInstanceClassifier
     from labelwood.labels import LabelIndex
     from labelwood.linear.centroid import CentroidClassifier
     from labelwood.linear.classifier import TreeClassifier, preset
@@ -42,9 +44,11 @@ _HOME = {
     "Eagle": "labelwood.groups.eagle",
     "FusedClassifier": "labelwood.fusion.classifier",
     "Fusion": "labelwood.fusion.combining",
+    "GroupedClassifier": "labelwood.groups.classifier",
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.contract.model",
+    "MultiInstanceClassifier": "labelwood.groups.multi_instance",
     "OneVsRest": "labelwood.linear.one_vs_rest",
     "PrimeClassifier": "labelwood.dual_encoder.classifier",
     "TextClassifier": "labelwood.tagger.classifier",
@@ -70,10 +74,12 @@ __all__ = [
     "Eagle",
     "FusedClassifier",
     "Fusion",
+    "GroupedClassifier",
     "JoinedVectorizer",
     "LabelIndex",
     "LabelwoodError",
     "Model",
+    "MultiInstanceClassifier",
     "OneVsRest",
     "PrimeClassifier",
     "SoftmaxTreeClassifier",

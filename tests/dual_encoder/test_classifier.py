@@ -16,6 +16,7 @@ from tests.dual_encoder.samples import QUICK, changed, texts_and_labels, write_c
 
 import labelwood as lw
 from labelwood import store
+from labelwood.arrays.rows import as_labels
 from labelwood.dual_encoder.data.inputs import as_known
 from labelwood.dual_encoder.training.trainer import Trainer
 from labelwood.errors import LabelwoodError, ModelError, NotFittedError, ParameterError
@@ -136,12 +137,12 @@ def test_clusters_serve_the_scores_of_classifiers_too(data):
     settings = {**WELL, "classifiers": {"enabled": True, "epochs": 2, "warm_up": 1}}
     model = lw.PrimeClassifier(settings=settings, probes=2).fit(*data)
     for scores in ("fused", "prototypes", "classifiers"):
-        some = model.set_params(probes=2).predict_topk(data[0], k=2, scores=scores)
-        exact = model.set_params(probes=None).predict_topk(data[0], k=2, scores=scores)
+        some = model.set_params(probes=2, scores=scores).predict_topk(data[0], k=2)
+        exact = model.set_params(probes=None).predict_topk(data[0], k=2)
         alike = some.ids == exact.ids
         assert 0.5 < alike.mean() < 1
         assert np.array_equal(some.scores[alike], exact.scores[alike])
-        assert same(model.set_params(probes=99).predict_topk(data[0], k=2, scores=scores), exact)
+        assert same(model.set_params(probes=99).predict_topk(data[0], k=2), exact)
 
 
 def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_then(fitted, data, tmp_path):
@@ -309,11 +310,11 @@ def test_patience_without_rows_to_measure_on_is_one_clear_sentence(data):
 
 
 def test_what_is_filtered_is_no_answer_to_learn_even_if_it_is_marked_as_one():
-    known = as_known([[1, 1, 0], [0, 1, 0]], [(0, 1), (1, 2), (1, 2)], n_rows=2, n_labels=3)
+    known = as_known(as_labels([[1, 1, 0], [0, 1, 0]]), [(0, 1), (1, 2), (1, 2)], n_labels=3)
     assert known.truth.to_scipy().toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
     assert known.spared.to_scipy().toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
     with pytest.raises(LabelwoodError, match="no label in any row"):
-        as_known([[1, 0]], [(0, 0)], n_rows=1, n_labels=2)
+        as_known(as_labels([[1, 0]]), [(0, 0)], n_labels=2)
 
 
 def hostile_changes(state):

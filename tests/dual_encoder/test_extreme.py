@@ -156,7 +156,10 @@ def fitted(data):
 
 
 def scores_of(model, data, scores):
-    return model.predict_topk(data[0], 24, scores=scores)
+    try:
+        return model.set_params(scores=scores).predict_topk(data[0], 24)
+    finally:
+        model.set_params(scores="fused")
 
 
 def test_a_model_answers_with_prototypes_classifiers_or_both(fitted, data):
@@ -202,10 +205,10 @@ def test_hostile_classifiers_are_refused(fitted, tmp_path):
 
 
 def test_wrong_use_is_one_clear_sentence(fitted, data):
-    with pytest.raises(LabelwoodError, match="scores is 'best' but should be one of"):
-        fitted.predict_topk(data[0], 5, scores="best")
+    with pytest.raises(LabelwoodError, match="scores is 'best' but should be 'fused', 'prototypes' or 'classifiers'"):
+        lw.PrimeClassifier(settings=WITH, scores="best").fit(*data)
     with pytest.raises(LabelwoodError, match="24 label"):
         fitted.fit_classifiers(["a"], np.ones((1, 3)))
     without = lw.PrimeClassifier(settings=changed(training={"epochs": 1})).fit(*data)
     with pytest.raises(LabelwoodError, match="no classifiers"):
-        without.predict_topk(data[0], 5, scores="classifiers")
+        without.set_params(scores="classifiers").predict_topk(data[0], 5)

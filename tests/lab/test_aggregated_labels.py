@@ -267,7 +267,7 @@ def test_a_second_run_measures_nothing_again_and_more_seeds_are_added(places):
 def test_figures_alone_need_no_pictures(places, tmp_path):
     done = run(places[0], tmp_path, "--parts", "figure5", "--sets", "mnist", "--figures-only")
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure5.json", "runs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figure5.json", "made.json", "runs"]
 
 
 def test_unknown_groupings_and_parts_are_named(places):

@@ -100,6 +100,7 @@ def _deep() -> dict[str, Callable[[], Any]]:
         "prime": lambda: lw.PrimeClassifier(settings=prime).fit(TEXTS, Y, names),
         "prime-classifiers": lambda: lw.PrimeClassifier(settings=topped).fit(TEXTS, Y, names),
         "multi-instance": lambda: bags(hidden=4, concepts=2, label_embeddings=eye, epochs=1).fit(eye, eye),
+        "grouped": lambda: lw.GroupedClassifier(eagle=lw.Eagle(iterations=2)).fit(eye, eye, groups=range(4)),
     }
 
 

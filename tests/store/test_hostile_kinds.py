@@ -27,7 +27,7 @@ pytestmark = pytest.mark.deep
 
 KINDS = [
     *("tree", "copies", "one-vs-rest", "softmax-tree", "softmax-flat", "softmax-small", "centroid", "centroid-dense"),
-    *("text", "text-joined", "fused", "prime", "prime-classifiers", "multi-instance"),
+    *("text", "text-joined", "fused", "prime", "prime-classifiers", "multi-instance", "grouped"),
 ]
 HUGE = [2**31 - 1, 2**40, 2**63]
 
@@ -38,10 +38,10 @@ def models(tmp_path_factory):
 
 
 def test_every_kind_of_model_is_here(models):
-    from labelwood.contract.kinds import JOINED, MODELS, OF_BAGS, OF_TEXTS
+    from labelwood.contract.kinds import KINDS as EVERY_KIND
 
     assert list(models) == KINDS
-    assert {model.manifest["model"]["kind"] for model in models.values()} == {*MODELS, *OF_BAGS, *OF_TEXTS, *JOINED}
+    assert {model.manifest["model"]["kind"] for model in models.values()} == set(EVERY_KIND)
 
 
 @pytest.mark.parametrize("kind", KINDS)

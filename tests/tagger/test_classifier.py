@@ -144,7 +144,7 @@ def test_learning_that_fails_leaves_what_was_learned_before():
 
 def test_a_model_whose_learning_is_interrupted_is_not_fitted():
     class Interrupted(lw.CentroidClassifier):
-        def _fit(self, X, Y, row_weights):
+        def _fit(self, examples):
             raise KeyboardInterrupt
 
     model = Interrupted()

@@ -65,7 +65,7 @@ def test_suggestions_are_plain_names_and_numbers_without_padding(tagger):
 
 @pytest.mark.parametrize("texts", [["\ud800"], [None], "oak", [1]], ids=repr)
 def test_what_is_no_text_is_refused_as_ever(tagger, texts):
-    with pytest.raises(LabelwoodError, match=r"must be strings|single string|text 0 is null"):
+    with pytest.raises(LabelwoodError, match=r"must be strings|single string|texts.0. is None"):
         tagger.predict_topk(texts)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import labelwood as lw
 from lab.experiments.common.rows import Rows
 from labelwood.labels import LabelIndex
-from labelwood.tagger.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
+from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
 MADE = "made"
 NAMES = {
@@ -29,7 +29,7 @@ def sparse_rows(folder: Path, rows: int | None) -> Rows:
     test = lw.read(folder, split="test").align(train.labels or LabelIndex())
     vectorizer, X_train = features_to_learn_from(train, lw.TextVectorizer())
     X_test = features_as_learned(test, vectorizer, X_train.shape[1])
-    return Rows(X_train[:rows], labels_to_learn_from(train)[:rows], X_test[:rows], test.Y[:rows])
+    return Rows(X_train[:rows], train.labels_to_learn_from()[:rows], X_test[:rows], test.Y[:rows])
 
 
 @cache

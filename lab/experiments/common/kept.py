@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lab.experiments.common.made import made_now
 from labelwood.tuning.folder import write_json
 
 
@@ -28,7 +29,8 @@ class Kept:
 
     def keep(self, name: str, settings: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
         """Writes down a run."""
-        write_json(self.folder / f"{name}.json", {"settings": settings, "figures": figures})
+        record = {"made": made_now(), "settings": settings, "figures": figures}
+        write_json(self.folder / f"{name}.json", record)
 
     def figures(self, name: str, settings: Mapping[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Those of a run, which is made unless they are known."""

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from lab.experiments.common.made import made_now
 from labelwood.tuning.folder import write_json
 
 
@@ -20,8 +21,14 @@ def known(output: Path, part: str) -> dict[str, Any]:
 
 
 def keep(output: Path, part: str, name: str, found: Any, order: Iterable[str]) -> None:
-    """Adds what a part has found of one dataset; datasets stand in the order of all tables."""
-    gathered = {**known(output, part), name: found}
+    """Adds what a part has found of one dataset; datasets stand in the order of all tables.
+
+    `made.json` says where a part was last measured. A run that finds the same figures again leaves it as it is.
+    """
+    before = known(output, part)
+    if before.get(name) != json.loads(json.dumps(found)):
+        write_json(output / "made.json", {**known(output, "made"), part: made_now()})
+    gathered = {**before, name: found}
     write_json(output / f"{part}.json", {each: gathered[each] for each in order if each in gathered})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import labelwood as lw
 from labelwood.labels import LabelIndex
-from labelwood.tagger.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
+from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
 
 @dataclass(frozen=True)
@@ -48,4 +48,4 @@ def read(folder: Path, *, n_rows: int | None = None, columns: lw.Columns | None 
         train, test = (split.take(range(min(n_rows, len(split)))) for split in (train, test))
     vectorizer, X_train = features_to_learn_from(train, lw.TextVectorizer())
     X_test = features_as_learned(test, vectorizer, X_train.shape[1])
-    return Rows(X_train, labels_to_learn_from(train), X_test, test.Y, test.filters)
+    return Rows(X_train, train.labels_to_learn_from(), X_test, test.Y, test.filters)

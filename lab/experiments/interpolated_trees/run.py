@@ -68,7 +68,8 @@ def main() -> None:
     for part in PARTS:
         found = known(options.output, part)
         if found:
-            write_texts(options.output, {f"{part}.md": getattr(tables, part)(found), **pictures.draw(part, found)})
+            made = {f"{name}.md": text for name, text in getattr(tables, part)(found).items()}
+            write_texts(options.output, {**made, **pictures.draw(part, found)})
 
 
 def parse() -> argparse.Namespace:

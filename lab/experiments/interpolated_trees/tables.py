@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lab.experiments.common.markdown import count, signed, table
+from lab.experiments.common.markdown import signed, table
 from lab.experiments.interpolated_trees.datasets import NAMES
 from lab.experiments.interpolated_trees.imbalance import MODES
 from lab.experiments.interpolated_trees.precision import VARIANTS
@@ -18,6 +18,7 @@ PAPERS_HALVES = {
     "paper: AmazonCat-13K": {"any": "0.02", "three": "0.5", "all": "4.8"},
 }
 Found = Mapping[str, Any]
+Tables = dict[str, str]  # by the names of their files
 
 
 def _levels(mean: Mapping[str, float]) -> str:
@@ -45,28 +46,27 @@ TIMED: dict[str, Callable[[Mapping[str, float]], str]] = {
 }
 
 
-def imbalance(found: Found) -> str:
+def imbalance(found: Found) -> Tables:
     """Shares of labels for half of the rows, beside the paper's."""
     lines = [
         [NAMES[name], *(f"{curves[mode]['labels_for_half']:.3g}" for mode in MODES)] for name, curves in found.items()
     ]
     lines += [[name, *(halves.get(mode, "") for mode in MODES)] for name, halves in PAPERS_HALVES.items()]
-    return table(["", "any label", "three labels", "all labels"], lines)
+    return {"imbalance": table(["", "any label", "three labels", "all labels"], lines)}
 
 
-def precision(found: Found) -> str:
+def precision(found: Found) -> Tables:
     """How far depth falls at the same precision, the curves beside each other, and all points of each dataset."""
-    parts = [_least_depths(found), _beyond_one(found)]
+    made = {"precision-least": _least_depths(found), "precision-means": _beyond_one(found)}
     for name, result in found.items():
         points = {(point["variant"], point["lam"]): point["mean"] for point in result["points"]}
-        seeds = result["points"][0]["seeds"]
         header = ["λ", *(text for variant in VARIANTS for text in (f"{variant}: P@1 / 3 / 5", "depth@1 / 3 / 5"))]
         lines = [
             [lam_text(lam), *(cell for variant in VARIANTS for cell in _precision_cells(points.get((variant, lam))))]
             for lam in sorted({lam for _, lam in points})
         ]
-        parts.append(f"{NAMES[name]}, {count(seeds, 'seed')}:\n\n{table(header, lines)}")
-    return "\n".join(parts)
+        made[f"precision-{name}"] = table(header, lines)
+    return made
 
 
 def _precision_cells(mean: Mapping[str, float] | None) -> list[str]:
@@ -86,8 +86,7 @@ def _least_depths(found: Found) -> str:
             curves = [[p for p in result["points"] if p["variant"] == variant] for variant in VARIANTS]
             cells = [_least_text(*least_depth(curve, k)) if curve else "" for curve in curves]
             lines.append([NAMES[name], f"@{k}", *cells])
-    header = ["", "", *VARIANTS]
-    return f"Least depth with a precision at most {TOLERANCE:g} below that of λ = 0:\n\n" + table(header, lines)
+    return table(["", "", *VARIANTS], lines)
 
 
 def _beyond_one(found: Found) -> str:
@@ -98,7 +97,7 @@ def _beyond_one(found: Found) -> str:
             means = [[p["mean"] for p in result["points"] if p["variant"] == v and p["lam"] > 1] for v in VARIANTS]
             cells = [f"{_mean(own, f'P@{k}'):.2f}, {_mean(own, f'depth@{k}'):.1f}" if own else "" for own in means]
             lines.append([NAMES[name], f"@{k}", *cells])
-    return "Precision and depth, means over the λ's above 1:\n\n" + table(["", "", *VARIANTS], lines)
+    return table(["", "", *VARIANTS], lines)
 
 
 def _mean(figures: Sequence[Mapping[str, float]], name: str) -> float:
@@ -118,7 +117,7 @@ def _least_text(lam: float, depth: float, precision: float) -> str:
     return "none below λ = 0" if lam == 0 else f"{signed(depth)} % at λ {lam_text(lam)} (P {signed(precision, 2)})"
 
 
-def rise(found: Found) -> str:
+def rise(found: Found) -> Tables:
     """Answers that are labels which count for no row, and their depth beside that of the others."""
     lines = [
         [NAMES[name], f"{result['labels']:.0f} %", f"{each['lam']:.4g}", *(_risen(each, k) for k in (1, 5))]
@@ -126,7 +125,8 @@ def rise(found: Found) -> str:
         for each in result["lams"]
     ]
     words = "answers@{k} that are such: their mean depth, that of the others"
-    return table(["", "labels that count for no row", "λ", *(words.format(k=k) for k in (1, 5))], lines)
+    header = ["", "labels that count for no row", "λ", *(words.format(k=k) for k in (1, 5))]
+    return {"rise": table(header, lines)}
 
 
 def _risen(each: Mapping[str, float | None], k: int) -> str:
@@ -134,7 +134,7 @@ def _risen(each: Mapping[str, float | None], k: int) -> str:
     return f"{each[f'share@{k}']:.1f} %: " + ", ".join("–" if depth is None else f"{depth:.1f}" for depth in depths)
 
 
-def timing(found: Found) -> str:
+def timing(found: Found) -> Tables:
     """Changes against λ = 0, and the figures themselves."""
     points = [(name, point) for name, each in found.items() for point in each]
     changes = [
@@ -146,13 +146,10 @@ def timing(found: Found) -> str:
         for name, point in points
     ]
     values = [[*_of(name, point), *(show(point["mean"]) for show in TIMED.values())] for name, point in points]
-    return (
-        "Changes against λ = 0 with the same leaves: P@1 in points, the rest in per cent. The last two compare the "
-        "search best first with that of λ = 0 level by level:\n\n"
-        + table(["", "leaf", "λ", "P@1", *CHANGES.values()], changes)
-        + "\nThe figures themselves:\n\n"
-        + table(["", "leaf", "λ", *TIMED], values)
-    )
+    return {
+        "timing-changes": table(["", "leaf", "λ", "P@1", *CHANGES.values()], changes),
+        "timing": table(["", "leaf", "λ", *TIMED], values),
+    }
 
 
 def _of(name: str, point: Mapping[str, Any]) -> list[str]:
@@ -164,7 +161,7 @@ def _precision_change(point: Mapping[str, Any], points: Sequence[Mapping[str, An
     return float(point["mean"]["P@1"] - base["mean"]["P@1"])
 
 
-def arity(found: Found) -> str:
+def arity(found: Found) -> Tables:
     """A line for each arity and λ."""
     figures = ("P@1", "P@5", "depth@1", "search_k1_us", "search_k5_us")
     lines = [
@@ -172,10 +169,10 @@ def arity(found: Found) -> str:
         for name, points in found.items()
         for point in points
     ]
-    return table(["", "arity", "λ", "P@1", "P@5", "depth@1", "search p50 µs k=1", "k=5"], lines)
+    return {"arity": table(["", "arity", "λ", "P@1", "P@5", "depth@1", "search p50 µs k=1", "k=5"], lines)}
 
 
-def bounded(found: Found) -> str:
+def bounded(found: Found) -> Tables:
     """A line for each number of answers and bound."""
     figures = ("P@1", "P@5", "nodes", "leaves", "batch_us")
     lines = [
@@ -190,4 +187,4 @@ def bounded(found: Found) -> str:
         for each in entries
     ]
     header = ["", "k", "bound", "rows changed", "P@1", "P@5", "nodes opened", "leaves opened", "CPU µs a row, batch"]
-    return table(header, lines)
+    return {"bounded": table(header, lines)}

@@ -31,8 +31,17 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
 def _course(trials: Trials, way: str, config: str, changes: dict[str, Any]) -> dict[str, list[float]]:
     tuned = trials.tuned(config)
     settings = trials.settings(config, seed=0, **tuned).with_changes({"training": {"evaluate_every": 1}, **changes})
-    history = trials.run(f"course-{way.replace(' ', '-')}", settings)["history"]
+    return of_history(trials.run(run_name(way), settings)["history"], len(trials.corpus.train))
+
+
+def run_name(way: str) -> str:
+    """What the run of a way is kept as."""
+    return f"course-{way.replace(' ', '-')}"
+
+
+def of_history(history: list[dict[str, float]], n_rows: int) -> dict[str, list[float]]:
+    """The course of a training on so many rows."""
     rates = [line["queries_per_second"] for line in history]
     rates[:1] = rates[1:2] or rates  # in the first epoch the encoder is compiled, which takes longer than the epoch
-    seconds = (1 - HELD_OUT) * len(trials.corpus.train) * np.cumsum(1 / np.array(rates))
+    seconds = (1 - HELD_OUT) * n_rows * np.cumsum(1 / np.array(rates))
     return {"seconds": seconds.tolist(), "P@1": [line["P@1"] for line in history], "rates": rates}

@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lab.experiments.common.kept import Kept
 from lab.experiments.common.parts import keep, runs_folder, some_of, whole_numbers, write_all
-from lab.experiments.prime.corpora import NAMES, corpus
+from lab.experiments.prime.corpora import NAMES, Corpus, corpus
 
 METHODS = ("dpr", "ngame", "dexa", "prime_lite", "prime", "anchored_lite", "anchored", "dexml", "prime_w")
 # Each a module with the SETS that it takes and `measure(corpus, kept, options)`.
@@ -35,9 +37,15 @@ def main() -> None:
                 found = found or corpus(name, options.data, options.rows)
                 sys.stderr.write(f"{name}: {part}\n")
                 kept = Kept(runs_folder(options.output, name, options.rows))
+                kept.figures("data", {}, partial(sizes, found))
                 keep(options.output, part, name, module.measure(found, kept, options), NAMES)
     if not options.figures_only:
         write_all(options.output, PARTS, "lab.experiments.prime")
+
+
+def sizes(found: Corpus) -> dict[str, Any]:
+    """How many rows there are, which the page of results needs and has not the data for."""
+    return {"training rows": len(found.train), "test rows": len(found.test)}
 
 
 def parse() -> argparse.Namespace:

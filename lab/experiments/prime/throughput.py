@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import count, cycle
@@ -42,7 +42,11 @@ def measure(corpus: Corpus, kept: Kept, given: argparse.Namespace) -> dict[str, 
     def round_of(number: int) -> dict[str, Any]:
         return kept.figures(f"throughput-{number}", settings, lambda: bench().round())
 
-    rounds = [round_of(number) for number in range(given.rounds)]
+    return gathered([round_of(number) for number in range(given.rounds)])
+
+
+def gathered(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of each way the rates of all rounds, and the largest memory."""
     return {
         way: {
             "rates": [each[way]["rate"] for each in rounds],
@@ -61,8 +65,8 @@ class Bench:
 
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
-
         from labelwood.arrays.rows import as_labels  # noqa: PLC0415
+
         from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
         from labelwood.dual_encoder.gpu.precision import half_for  # noqa: PLC0415
         from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415

@@ -111,12 +111,15 @@ def unit_rows(matrix: Sparse) -> Sparse:
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:
     """Checks a feature matrix: sparse stays sparse, dense stays dense (unless `sparse_only`), values become float32.
 
-    `_native.Rows`, which a vectorizer makes of a few texts, are sound as they are.
+    `Sparse`, which only Labelwood makes, and `_native.Rows`, which a vectorizer makes of a few texts, are sound as they
+    are.
 
     Example:
         >>> as_features([[1, 2]])
         array([[1., 2.]], dtype=float32)
     """
+    if isinstance(X, Sparse):
+        return X
     if isinstance(X, _native.Rows):
         return Sparse(*X.arrays())
     if is_usual(X, finite=True):
@@ -134,7 +137,7 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
 def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     """Checks a rows × labels matrix. Every entry other than zero means that the row has the label.
 
-    `n_rows` is how many rows X has, if there is one.
+    `n_rows` is how many rows X has, if there is one. `Sparse`, which only Labelwood makes, holds labels already.
 
     Example:
         >>> as_labels([[0, 1], [1, 1]], n_rows=2).indptr
@@ -144,12 +147,17 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
         raise LabelwoodError(
             f"{name} is missing: fit requires y to be passed, but the target y is None; give a rows × labels matrix"
         )
-    result = _sparse(Y, name, _marks(name)) if sparse.issparse(Y) else _sparse_marks(as_matrix(Y, name), name)
+    if isinstance(Y, Sparse):
+        result = Y
+    elif sparse.issparse(Y):
+        result = _without_zeros(_sparse(Y, name, _marks(name)))
+    else:
+        result = _without_zeros(_sparse_marks(as_matrix(Y, name), name))
     if n_rows is not None and result.n_rows != n_rows:
         raise LabelwoodError(
             f"{name} has {result.n_rows} rows and X has {n_rows}: give each row of X its row of labels in {name}"
         )
-    return _without_zeros(result)
+    return result
 
 
 def _marks(name: str) -> Change:

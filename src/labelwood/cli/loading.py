@@ -23,27 +23,16 @@ def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *
     classifier = load(path, verify=verify)
     if not isinstance(classifier, TextClassifier):
         raise ModelError(f"{path}: a bare {type(classifier).__name__} has no label names; load it in Python instead")
-    _use_threads(classifier, threads)
+    classifier.use_threads(threads)
     _change(classifier.model_, settings(None, assign or []))
     return classifier
 
 
-def _use_threads(model: Any, threads: int | None) -> None:
-    """Of the model and of all that it is made of."""
-    model.n_threads = threads
-    words = getattr(model, "vectorizer_", None)
-    inner = (getattr(model, "model_", None), *getattr(words, "parts_", [words]), *getattr(model, "members_", []))
-    for part in inner:
-        if part is not None:
-            _use_threads(part, threads)
-
-
 def _change(model: Any, changes: dict[str, Any]) -> None:
     from labelwood.contract.checks import check_params
-    from labelwood.fusion.classifier import model_of
 
     for member in getattr(model, "members_", []):
-        inner = model_of(member)
+        inner = member.inner_model
         if isinstance(changes.get(inner.kind), dict):
             _change(inner, changes.pop(inner.kind))
     check_params(type(model), changes)

@@ -150,10 +150,10 @@ def _split(
 
 def _matrices(train: Dataset, held_out: Dataset, vectorizer: TextVectorizer) -> tuple[Any, Any, Any, Any]:
     """Features, made once, and labels of both parts."""
-    from labelwood.tagger.rows import features_as_learned, features_to_learn_from, labels_to_learn_from
+    from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
     fitted, X = features_to_learn_from(train, vectorizer)
-    return X, labels_to_learn_from(train), features_as_learned(held_out, fitted, X.shape[1]), held_out.Y
+    return X, train.labels_to_learn_from(), features_as_learned(held_out, fitted, X.shape[1]), held_out.Y
 
 
 def _save(

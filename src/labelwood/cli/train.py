@@ -97,7 +97,7 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     if cls.kind == "fused":
         settings["members"] = _members(preset, settings, threads)
         preset = None
-    if cls.reads_texts and "vectorizer" in settings:
+    if cls.takes == "texts" and "vectorizer" in settings:
         raise ParameterError(f"the model {cls.kind} reads texts by itself; remove the table vectorizer")
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     # What stands at the top level, as --set key=value does, are the model's parameters too.

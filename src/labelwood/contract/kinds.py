@@ -1,4 +1,4 @@
-"""Models, one a file. `MODELS` names them for the command line and for saved models."""
+"""Every kind of model, by the name that saved models and the command line know it under."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ if TYPE_CHECKING:
     from labelwood.contract.model import Model
     from labelwood.store import State
 
-MODELS = {
-    "centroid": "labelwood.linear.centroid:CentroidClassifier",
+KINDS = {
     "tree": "labelwood.linear.classifier:TreeClassifier",
-    "softmax-tree": "labelwood.softmax_tree.classifier:SoftmaxTreeClassifier",
     "one-vs-rest": "labelwood.linear.one_vs_rest:OneVsRest",
-}
-# Saved and loaded as the others, but they learn from bags of rows: the command line cannot train them from a table.
-OF_BAGS = {"multi-instance": "labelwood.groups.multi_instance:MultiInstanceClassifier"}
-# These read texts by themselves, with the texts of labels to learn from.
-OF_TEXTS = {
+    "softmax-tree": "labelwood.softmax_tree.classifier:SoftmaxTreeClassifier",
+    "centroid": "labelwood.linear.centroid:CentroidClassifier",
     "prime": "labelwood.dual_encoder.classifier:PrimeClassifier",
     "fused": "labelwood.fusion.classifier:FusedClassifier",
+    "multi-instance": "labelwood.groups.multi_instance:MultiInstanceClassifier",
+    "grouped": "labelwood.groups.classifier:GroupedClassifier",
+    "text": "labelwood.tagger.classifier:TextClassifier",
 }
-# Any of these with names of labels and, where it needs them, with what turns texts into features.
-JOINED = {"text": "labelwood.tagger.classifier:TextClassifier"}
 _LONGEST = 400  # characters of what is told about a file
 
 
@@ -38,16 +34,21 @@ def model_class(name: str) -> type[Model]:
         >>> model_class("centroid").__name__
         'CentroidClassifier'
     """
-    known = MODELS | OF_TEXTS
-    if name not in known:
-        raise ParameterError(f"there is no model {name!r}; there are: {', '.join(known)}")
-    return _class_at(known[name])
-
-
-def _class_at(place: str) -> type[Model]:
-    module, _, attribute = place.partition(":")
+    if name not in KINDS:
+        raise ParameterError(f"there is no model {name!r}; there are: {', '.join(KINDS)}")
+    module, _, attribute = KINDS[name].partition(":")
     cls: type[Model] = getattr(import_module(module), attribute)
     return cls
+
+
+def takes(kind: str) -> str | None:
+    """What the rows of a kind of model are: "features" or "texts"; None where there is no such kind.
+
+    Example:
+        >>> takes("tree"), takes("prime"), takes("oak")
+        ('features', 'texts', None)
+    """
+    return model_class(kind).takes if kind in KINDS else None
 
 
 def load(path: str | PathLike[str], *, verify: bool = True, mmap: bool | None = None) -> Any:
@@ -93,7 +94,7 @@ def from_state(state: State) -> Any:
         >>> from_state(lw.CentroidClassifier().fit([[1.0]], [[1]]).state())
         CentroidClassifier()
     """
-    place = (MODELS | OF_BAGS | OF_TEXTS | JOINED).get(state.kind)
-    if place is None:
+    if state.kind not in KINDS:
         raise ModelError(f"this Labelwood has no model of the kind {state.kind!r}: install a newer one")
-    return _class_at(place).from_state(state)
+    cls: Any = model_class(state.kind)
+    return cls.from_state(state)

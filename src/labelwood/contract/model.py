@@ -1,24 +1,24 @@
 """The one contract every model keeps.
 
     model = Model(param=…)            parameters are keyword-only; nothing is computed
-    model.fit(X, Y)                   rows × features and rows × labels; sparse or dense; returns the model
+    model.fit(X, Y)                   rows and rows × labels; or a `Dataset`; returns the model
     model.predict_topk(X, k)          TopK(ids, scores): the k best labels a row, best first, padded by id −1
     model.predict(X)                  scikit-learn's indicator matrix, sparse
     model.score(X, Y)                 P@1 between 0 and 1
     model.save(path), labelwood.load(path)
 
+`fit` may also be given texts of labels, filters, weights of rows, groups of rows and names of features. A class says
+which of these it `uses` and which it `needs`; what it cannot use is an error. Rows are what it `takes`: features or
+texts.
+
 One row, many rows, any chunking and any number of threads give the same answer, and the same seed gives the same
 bytes. The first answers do not depend on k. Labels in another order get the same answers, but for ties: labels that
 score the same, and labels that the very same training rows have. A model works in scikit-learn's pipelines and
-searches, but Labelwood itself does not need scikit-learn.
+searches, but Labelwood itself does not need scikit-learn. `tests/contract/` checks all of this for every kind of model,
+and lists what a kind cannot promise, with the reason.
 
-To write a model: subclass `Model`, annotate the parameters of `__init__`, fill in `_fit` (which sets what is learned,
-but no parameter), `_topk`, `_arrays` and `_restore`, and add its name to `labelwood.contract.kinds`. `tests/contract/`
-then checks all of the above.
-
-`X` may also be `_native.Rows`: a few texts' features on a short way from the vectorizer. `_topk` gets them as it gets
-sparse matrices. A model whose native code can read them where they are may override `predict_topk` for them, as
-`TreeClassifier` does.
+To write a model: subclass `FeatureModel` or `TextModel`, annotate the parameters of `__init__`, fill in `_fit` (which
+sets what is learned, but no parameter), `_topk`, and how it is saved, and add a line to `labelwood.contract.kinds`.
 """
 
 from __future__ import annotations
@@ -26,38 +26,162 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from labelwood.arrays.rows import Features, Floats, Sparse, as_features, as_labels, from_dense, shape_of
 from labelwood.arrays.topk import TopK, check_k, padded
-from labelwood.arrays.values import real_vector
-from labelwood.contract.checks import check_params
-from labelwood.contract.limits import Limits
+from labelwood.contract.examples import Examples, check_needs, usable
+from labelwood.contract.limits import NO_LIMITS, Limits
 from labelwood.contract.params import Params
 from labelwood.contract.saved import Saved
-from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
+from labelwood.errors import LabelwoodError, not_fitted
 
 if TYPE_CHECKING:
-    from labelwood.store import State
+    from labelwood.data.dataset import Dataset
 
 
-class Ranker(Params, Saved):
-    """What follows from the best labels of rows, whether these are features or texts: `predict_topk` gives them.
+class Model(Params, Saved, ABC):
+    """A multi-label model. See the module's page for the contract.
+
+    Fitted attributes: `n_labels_`, and `labels_per_row_`, the rounded mean number of labels of a training row, which
+    `predict` uses as its k.
 
     Example:
-        >>> from labelwood import CentroidClassifier
-        >>> CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]]).predict([[0.0, 2.0]]).toarray()
-        array([[0, 1]], dtype=int8)
+        >>> import labelwood as lw
+        >>> model = lw.CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+        >>> model.predict_topk([[0.1, 0.9]], k=1).ids
+        array([[1]], dtype=int32)
     """
 
-    kind: ClassVar[str]  # its name on the command line and in the manifest
+    kind: ClassVar[str]  # its name in `labelwood.contract.kinds`, on the command line and in the manifest
+    takes: ClassVar[Literal["features", "texts"]]  # what its rows are
+    # Parameters that describe the machine rather than the model; they are not saved.
+    machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
+    # Parameters of the search: changed after `fit`, they hold for the next answers. All others wait for the next `fit`.
+    search_params: ClassVar[frozenset[str]] = frozenset()
+
+    n_threads: int | None  # every model has it; None means all cores
 
     n_labels_: int
     labels_per_row_: int
-    predict_topk: Any
+    learned_with_: Mapping[str, Any]  # the parameters at the time of `fit`
+    imputed_: Any = None  # the labels that rows got, where those of their groups were learned from
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """What `fit` makes use of besides rows and labels; names as in `labelwood.contract.examples.EXTRAS`."""
+        return frozenset()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Which of these it cannot do without."""
+        return frozenset()
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any = None,
+        label_texts: Any = None,
+        *,
+        filters: Any = None,
+        row_weights: Any = None,
+        groups: Any = None,
+        feature_names: Any = None,
+    ) -> Self:
+        """Learns from rows `X` and rows × labels `Y` (any entry other than zero is a label), or from a `Dataset`.
+
+        What else may be given depends on the model, and what it cannot use is an error: `label_texts`, a text for each
+        label; `filters`, pairs (row, label) that are neither right nor wrong, such as a document and itself;
+        `row_weights`, how much each row counts; `groups`, the group of each row, where `Y` is groups × labels;
+        `feature_names`, what features are called. If learning fails or is interrupted, the model stays as it was.
+        """
+        given: dict[str, Any] = {
+            "label_texts": label_texts,
+            "filters": filters,
+            "row_weights": row_weights,
+            "groups": groups,
+            "feature_names": feature_names,
+        }
+        given = usable(self, given)
+        if Y is None and (data := _as_dataset(X)) is not None:
+            X, Y, given = self._of_dataset(data, given)
+        check_needs(self, given)
+        return self.learn(self._examples(X, Y, given))
+
+    def learn(self, examples: Examples, **how: Any) -> Self:
+        """Learns from examples that are checked: what `fit` does, and models that are made of others.
+
+        `how` is for kinds that can begin with something learned; see their `_fit`.
+        """
+        settings = self.settled()
+        # A copy learns, with settings of one moment: until it has, and if it fails, the model answers as it did.
+        learner = copy(self)
+        learner.__dict__.update(settings)
+        learner.learned_with_ = settings
+        learner._count(examples)
+        try:
+            learner._fit(examples, **how)
+        except KeyboardInterrupt:
+            if learner._has_learned():
+                self._take_over(learner)
+            raise
+        self._take_over(learner)
+        return self
+
+    def _take_over(self, learner: Self) -> None:
+        own = {*learner.learned_with_, "_settled"}
+        self.__dict__.update({name: value for name, value in vars(learner).items() if name not in own})
+
+    def _count(self, examples: Examples) -> None:
+        """Sets the counts that are known before anything is learned."""
+        if examples.Y.n_cols == 0:
+            raise LabelwoodError("Y has no label column: give at least one label")
+        self.n_labels_ = examples.Y.n_cols
+        self.labels_per_row_ = max(1, round(len(examples.Y.indices) / max(examples.Y.n_rows, 1)))
+
+    def _has_learned(self) -> bool:
+        """Whether what was learned before an interrupt is to be kept."""
+        return False
+
+    def predict_topk(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        include: Any = None,
+        exclude: Any = None,
+        min_score: float | None = None,
+        filters: Any = None,
+    ) -> TopK:
+        """The `k` best labels of each row, best first.
+
+        With `include`, only these labels can be answers; those in `exclude` cannot, nor can labels that score less than
+        `min_score`, nor pairs (row, label id) in `filters`.
+        """
+        if include is None and exclude is None and min_score is None and filters is None:
+            top = self._topk_of_few(X, k)
+            if top is not None:
+                return top
+        self.check_fitted()
+        return self.answer(X, k, self._limits(include, exclude, min_score), filters)
+
+    def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
+        """The same within limits that are made: what a model asks those it is made of."""
+        from labelwood.metrics.filters import answered_and_filtered
+
+        self.check_fitted()
+        k, (rows, n_rows) = check_k(k, self.n_labels_), self._rows(X)
+        return answered_and_filtered(
+            lambda n: padded(self._topk(rows, min(n, self.n_labels_), limits), n), k, filters, n_rows
+        )
+
+    def _limits(self, include: Any, exclude: Any, min_score: float | None) -> Limits:
+        return Limits.of(self.n_labels_, include, exclude, min_score)
+
+    def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
+        """Answers by a way that is as short as a few rows; None where there is none."""
+        return None
 
     def predict(self, X: Any, k: int | None = None) -> Any:
         """An indicator matrix (sparse, rows × labels, int8) of the `k` best labels of each row.
@@ -90,171 +214,60 @@ class Ranker(Params, Saved):
     def _size(self) -> dict[str, Any]:
         return {}
 
+    def use_threads(self, n_threads: int | None) -> None:
+        """Answers with so many threads from now on, and so does all that the model is made of."""
+        self.n_threads = n_threads
+        for part in self._parts():
+            part.use_threads(n_threads)
+
+    @property
+    def inner_model(self) -> Any:
+        """The model itself, where this one only adds names and features to it."""
+        return self
+
+    def _parts(self) -> list[Any]:
+        """The fitted models and vectorizers that the model is made of."""
+        return []
+
     def check_fitted(self) -> None:
         """Raises `NotFittedError` unless `fit` or a load has run, `ParameterError` for a parameter set wrong since."""
         if not hasattr(self, "n_labels_"):
             raise not_fitted(self)
         self.settled()
 
-
-class Model(Ranker, ABC):
-    """A multi-label model over numeric features. See the module's page for the contract.
-
-    Fitted attributes: `n_features_in_`, `n_labels_`, and `labels_per_row_`, the rounded mean number of labels of a
-    training row, which `predict` uses as its k.
-
-    Example:
-        >>> import labelwood as lw
-        >>> model = lw.CentroidClassifier().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
-        >>> model.predict_topk([[0.1, 0.9]], k=1).ids
-        array([[1]], dtype=int32)
-    """
-
-    # Parameters that describe the machine rather than the model; they are not saved.
-    machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads"})
-    # Parameters of the search: changed after `fit`, they hold for the next answers. All others wait for the next `fit`.
-    search_params: ClassVar[frozenset[str]] = frozenset()
-
-    reads_texts: ClassVar[bool] = False  # whether rows are texts, which such a model embeds by itself
-    needs_feature_names: bool = False  # whether `fit` takes `feature_names` and cannot do without
-
-    n_threads: int | None  # every model has it; None means all cores
-
-    n_features_in_: int
-    n_labels_: int
-    labels_per_row_: int
-    learned_with_: Mapping[str, Any]  # the parameters at the time of `fit`
-
-    def fit(self, X: Any, Y: Any, *, row_weights: Any = None) -> Self:
-        """Learns from rows × features `X` and rows × labels `Y` (any entry other than zero is a label).
-
-        `row_weights` says how much each row counts; all the same if not given.
-        """
-        settings = self.settled()
-        features = as_features(X)
-        n_rows, n_features = shape_of(features)
-        labels = as_labels(Y, n_rows)
-        if n_rows == 0 or n_features == 0:
-            raise LabelwoodError(
-                f"X has {n_rows} row(s) and {n_features} feature(s) (shape={(n_rows, n_features)}) "
-                "while a minimum of 1 is required: give at least one row and one feature"
-            )
-        if labels.n_cols == 0:
-            raise LabelwoodError("Y has no label column: give at least one label")
-        weights = as_weights(row_weights, n_rows)
-        # A copy learns, with settings of one moment: until it has, and if it fails, the model answers as it did.
-        learner = copy(self)
-        learner.__dict__.update(settings)
-        learner.n_features_in_ = n_features
-        learner.n_labels_ = labels.n_cols
-        learner.labels_per_row_ = max(1, round(len(labels.indices) / n_rows))
-        learner.learned_with_ = settings
-        learner._fit(features, labels, weights)
-        names = {*settings, "_settled"}
-        self.__dict__.update({name: value for name, value in vars(learner).items() if name not in names})
-        return self
-
-    def predict_topk(
-        self, X: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
-    ) -> TopK:
-        """The `k` best labels of each row, best first.
-
-        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`.
-        """
-        self.check_fitted()
-        k = check_k(k, self.n_labels_)
-        limits = Limits.of(self.n_labels_, include, exclude, min_score)
-        top = self._topk(self.check_features(X), min(k, self.n_labels_), limits)
-        return padded(top, k)
-
-    def check_features(self, X: Any) -> Features:
-        """Rows as native code reads them, if they have the features that were trained on."""
-        self.check_fitted()
-        features = as_features(X)
-        n_features = shape_of(features)[1]
-        if n_features != self.n_features_in_:
-            raise LabelwoodError(
-                f"X has {n_features} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
-                "as input: make them as for training"
-            )
-        return features
-
-    def check_sparse(self, X: Any) -> Sparse:
-        """The same as sparse rows, whatever they were."""
-        features = self.check_features(X)
-        return features if isinstance(features, Sparse) else from_dense(features)
-
-    def _size(self) -> dict[str, Any]:
-        return {"features": self.n_features_in_}
-
-    def state(self) -> State:
-        """Everything the store needs to write this model."""
-        from labelwood.store import State
-
-        self.check_fitted()
-        now = self.settled()
-        own = [name for name in self._param_names() if name not in self.machine_params]
-        params = {name: (now if name in self.search_params else self.learned_with_)[name] for name in own}
-        fitted = {
-            "n_features": self.n_features_in_,
-            "n_labels": self.n_labels_,
-            "labels_per_row": self.labels_per_row_,
-        }
-        return State(kind=self.kind, params=params, fitted=fitted, arrays=self._arrays())
-
-    @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
-        names = cls._param_names()
-        check_params(cls, {name: value for name, value in state.params.items() if name not in names})
-        model = cls(**state.params)
-        model.learned_with_ = model.settled()
-        model.n_features_in_ = state.count("n_features")
-        model.n_labels_ = state.count("n_labels")
-        model.labels_per_row_ = state.count("labels_per_row")
-        if model.labels_per_row_ > model.n_labels_:
-            raise ModelError("the model's rows have more labels than there are: save it again")
-        model._restore(state)
-        return model
-
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
+        of_texts = self.takes == "texts"
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True, multi_output=True, single_output=False),
             classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(string=True, two_d_array=False) if of_texts else InputTags(sparse=True),
         )
 
     @abstractmethod
-    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
-        """Learns from checked input; empty weights mean that all rows count the same."""
+    def _of_dataset(self, data: Dataset, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """Rows, labels and what else the model uses of a dataset, besides what was given."""
 
     @abstractmethod
-    def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
-        """Answers for checked input within `limits`; k is at most `n_labels_`."""
+    def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
+        """What the caller gives, checked."""
 
     @abstractmethod
-    def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The learned arrays by name."""
+    def _fit(self, examples: Examples) -> None:
+        """Learns; all counts are set."""
 
     @abstractmethod
-    def _restore(self, state: State) -> None:
-        """Takes the arrays back, perhaps mapped and read-only; with `state.verify`, after checking them."""
+    def _rows(self, X: Any) -> tuple[Any, int]:
+        """Rows to answer for, checked, and how many there are."""
+
+    @abstractmethod
+    def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
+        """Answers for checked rows within `limits`; k is at most `n_labels_`."""
 
 
-def as_weights(row_weights: Any, n_rows: int) -> Floats:
-    """Checks how much rows count; none at all if that was not given.
+def _as_dataset(X: Any) -> Dataset | None:
+    from labelwood.data.dataset import Dataset
 
-    Example:
-        >>> as_weights([1, 2], n_rows=2)
-        array([1., 2.], dtype=float32)
-    """
-    if row_weights is None:
-        return np.empty(0, np.float32)
-    weights = real_vector(row_weights, "row_weights").astype(np.float32)
-    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights > 0)).all():
-        raise ParameterError(f"row_weights must be {n_rows} finite numbers above zero, one for each row")
-    return weights
+    return X if isinstance(X, Dataset) else None

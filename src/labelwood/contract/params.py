@@ -132,3 +132,15 @@ class Params:
             if repr(value) != repr(defaults[name].default)
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def unfitted(part: Any, n_threads: int | None = None) -> Any:
+    """A copy of a model or another part with its parameters alone; with `n_threads`, it uses so many.
+
+    Example:
+        >>> from labelwood import TreeClassifier
+        >>> unfitted(TreeClassifier(beam=3), n_threads=2)
+        TreeClassifier(beam=3, n_threads=2)
+    """
+    copy = type(part)(**part.get_params(deep=False))
+    return copy if n_threads is None else copy.set_params(n_threads=n_threads)

@@ -15,6 +15,7 @@ from labelwood.arrays.pairs import checked_pairs
 from labelwood.arrays.rows import Floats, as_csr, as_matrix
 from labelwood.arrays.values import plain_array
 from labelwood.data.fields import Fields
+from labelwood.data.texts import strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.index import LabelIndex
 
@@ -147,6 +148,42 @@ class Dataset:
         """Number of labels that have an id, whether or not a row has them."""
         return 0 if self.labels is None else len(self.labels)
 
+    def labels_to_learn_from(self) -> Any:
+        """Rows × labels with a column for every label that has a name, whether or not a row has it.
+
+        Example:
+            >>> Dataset(Y=[[1]], labels=["a", "b"]).labels_to_learn_from().shape
+            (1, 2)
+        """
+        if self.Y is None or self.Y.nnz == 0:
+            raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
+        return sparse.csr_array((self.Y.data, self.Y.indices, self.Y.indptr), shape=(len(self), self.n_labels))
+
+    def texts_to_read(self) -> Any:
+        """The texts of rows, for a model that reads them by itself.
+
+        Example:
+            >>> Dataset.from_texts(["a dog"]).texts_to_read().to_pylist()
+            ['a dog']
+        """
+        if self.texts is None:
+            raise LabelwoodError("the model reads texts and these rows have none: name the text column")
+        return self.texts
+
+    def texts_of_labels(self) -> Any:
+        """Texts of labels; their names where they have none, unless these are mere numbers.
+
+        Example:
+            >>> Dataset.from_texts(["a dog"], [["animal"]]).texts_of_labels().to_pylist()
+            ['animal']
+        """
+        if self.label_texts is not None:
+            return self.label_texts
+        names = (self.labels or LabelIndex()).to_arrow()
+        if all(name.isdecimal() for name in names.to_pylist()):
+            raise LabelwoodError("the labels have neither texts nor names to learn from: name a label file")
+        return names
+
     def align(self, labels: LabelIndex) -> Dataset:
         """The same data with the ids of another index, a model's say; names it lacks get the ids after its last.
 
@@ -237,23 +274,6 @@ class Dataset:
         if self.filters is not None:
             facts["filtered_pairs"] = len(self.filters)
         return facts
-
-
-def strings(values: Any, name: str) -> Any:
-    """An Arrow array of strings; anything else among the values is an error.
-
-    Example:
-        >>> len(strings(["a", "b"], "texts"))
-        2
-    """
-    if isinstance(values, str):
-        raise LabelwoodError(f"{name} is a single string: put it into a list")
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return values.cast(pa.large_string())
-    try:
-        return pa.array(list(values), pa.large_string())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as e:
-        raise LabelwoodError(f"{name} must be strings ({e}); for numeric features use a model directly") from None
 
 
 def from_names(rows: Iterable[Iterable[str]], index: LabelIndex, *, count: bool = False) -> Any:

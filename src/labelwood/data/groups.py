@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from labelwood.arrays.rows import as_csr
-from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names, strings
+from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names
 from labelwood.data.distinct import distinct
 from labelwood.data.fields import fields_with_those_of_groups
+from labelwood.data.texts import strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.labels.index import LabelIndex

@@ -11,16 +11,17 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from labelwood.arrays.rows import Floats
+from labelwood.arrays.rows import Floats, as_labels
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k, padded
-from labelwood.contract.checks import check_params
-from labelwood.contract.limits import Limits
-from labelwood.contract.model import Ranker
+from labelwood.contract.examples import Examples
+from labelwood.contract.limits import NO_LIMITS, Limits
 from labelwood.contract.params import Threads
+from labelwood.contract.text_model import TextModel
+from labelwood.data.texts import as_texts
 from labelwood.dual_encoder.answering.index import ENOUGH, PrototypeIndex, check_probes
 from labelwood.dual_encoder.answering.queries import Backend, QueryEncoder
-from labelwood.dual_encoder.data.inputs import Known, as_known, as_texts
+from labelwood.dual_encoder.data.inputs import Known, as_known
 from labelwood.dual_encoder.settings import PrimeSettings, as_settings, check_deep, without_place
 from labelwood.errors import ParameterError
 from labelwood.progress import shown
@@ -34,7 +35,7 @@ Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
 _SPLIT = 4  # what random numbers are for; the samplers have others
 
 
-class PrimeClassifier(Ranker):
+class PrimeClassifier(TextModel):
     """A dual encoder: queries and labels, which have texts too, are vectors, and the nearest labels are the answers.
 
     By default it learns as PRIME does. NGAME, DEXA and others are settings of it: see `PrimeSettings`. It needs
@@ -53,6 +54,8 @@ class PrimeClassifier(Ranker):
             as is done where clusters have fewer than 100 of them; where they have more, but fewer than k, there are
             fewer answers. Clusters are found by `fit`, or else before the first
             answer, and are saved; `probes` is not.
+        scores: Where there are classifiers, what scores a label: the mean of the cosines with its prototype and with
+            its classifier ("fused"), or one of them ("prototypes", "classifiers"). It is not saved.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
@@ -75,7 +78,9 @@ class PrimeClassifier(Ranker):
 
     kind: ClassVar[str] = "prime"
     _writes = True  # whether `save` does; the other processes that trained the same model leave it to the main one
-    reads_texts: ClassVar[bool] = True
+    uses: ClassVar[frozenset[str]] = frozenset({"label_texts", "filters"})
+    needs: ClassVar[frozenset[str]] = frozenset({"label_texts"})
+    search_params: ClassVar[frozenset[str]] = frozenset({"probes", "scores"})
 
     n_labels_: int
     labels_per_row_: int
@@ -99,6 +104,7 @@ class PrimeClassifier(Ranker):
         device: str | None = None,
         backend: Backend = "torch",
         probes: Annotated[int, Ge(1)] | None = None,
+        scores: Scores = "fused",
         verbose: bool = False,
         n_threads: Threads = None,
     ) -> None:
@@ -108,18 +114,13 @@ class PrimeClassifier(Ranker):
         self.device = device
         self.backend = backend
         self.probes = probes
+        self.scores = scores
         self.verbose = verbose
         self.n_threads = n_threads
 
-    def fit(self, texts: Any, Y: Any, label_texts: Any, *, filters: Any = None) -> Self:
-        """Learns from texts, rows × labels `Y` (any entry other than zero is a label), and a text for each label.
-
-        `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
-        """
-        check_params(type(self), self.get_params(deep=False))
+    def _fit(self, examples: Examples) -> None:
         settings = as_settings(self.settings)
-        rows, labels = as_texts(texts, "texts"), as_texts(label_texts, "label_texts")
-        known = as_known(Y, filters, len(rows), len(labels))
+        known = as_known(examples.Y, examples.filters, len(examples.label_texts))
         check_deep(settings)
         from labelwood.dual_encoder.gpu.processes import Processes
 
@@ -133,7 +134,7 @@ class PrimeClassifier(Ranker):
             torch.manual_seed(settings.training.seed)
             encoder = load_encoder(settings.encoder)
             with processes.main_first(self.cache is not None):
-                pairs, held_out = self._pairs(encoder.tokenizer, settings, rows, labels, known)
+                pairs, held_out = self._pairs(encoder.tokenizer, settings, examples.X, examples.label_texts, known)
             trainer = Trainer(
                 encoder,
                 pairs,
@@ -147,13 +148,12 @@ class PrimeClassifier(Ranker):
             with shown(trainer, "training", enabled=self.verbose and processes.is_main):
                 trainer.train()
             self._keep(trainer)
-        self.labels_per_row_ = max(1, round(len(known.truth.indices) / len(rows)))
+        self.labels_per_row_ = max(1, round(len(known.truth.indices) / known.truth.n_rows))
         self._writes = processes.is_main
         if self.probes is not None:
             self._find_clusters()
         if settings.classifiers.enabled:
-            self.fit_classifiers(rows, known.truth.to_scipy(), filters=filters)
-        return self
+            self._learn_classifiers(examples.X, known)
 
     def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
         """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
@@ -169,8 +169,11 @@ class PrimeClassifier(Ranker):
         """
         self.check_fitted()
         rows = as_texts(texts, "texts")
+        self._learn_classifiers(rows, as_known(as_labels(Y, len(rows)), filters, self.n_labels_))
+        return self
+
+    def _learn_classifiers(self, rows: Any, known: Known) -> None:
         settings = self.settings_.model_copy(update={"classifiers": as_settings(self.settings).classifiers})
-        known = as_known(Y, filters, len(rows), self.n_labels_)
         useful = np.flatnonzero(np.diff(known.truth.indptr))
         truth, spared = known.of_rows(useful)
         with self._computing(settings) as device:
@@ -182,7 +185,6 @@ class PrimeClassifier(Ranker):
             with shown(trainer, "training classifiers", enabled=self.verbose and self._writes):
                 self.classifiers_ = trainer.train()
         self.settings_, self._index = settings, None
-        return self
 
     def _pairs(
         self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: Known
@@ -248,30 +250,14 @@ class PrimeClassifier(Ranker):
             self._queries, self._index = (made_for, encoder), None
         return self._queries[1]
 
-    def predict_topk(
-        self,
-        texts: Any,
-        k: int = 5,
-        *,
-        include: Any = None,
-        exclude: Any = None,
-        min_score: float | None = None,
-        filters: Any = None,
-        scores: Scores = "fused",
-    ) -> TopK:
-        """The `k` best labels of each text, best first, scored by the cosine with their prototypes.
-
-        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`, nor pairs (row, label) in `filters`. Where there are classifiers, `scores` are the mean of the
-        cosines with both, or one of them.
-        """
+    def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
+        """Labels are scored by the cosine with their prototypes; where there are classifiers, as `scores` says."""
         from labelwood.metrics.filters import answered_and_filtered, filtered_of_rows
 
         self.check_fitted()
         k, probes = check_k(k, self.n_labels_), check_probes(self.probes)
-        limits = Limits.of(self.n_labels_, include, exclude, min_score)
-        queries = self.embed(texts)
-        index = self._index_of(scores)
+        queries = self.embed(X)
+        index = self._index_of(self.settled()["scores"])
 
         needed = ENOUGH + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
 
@@ -279,6 +265,9 @@ class PrimeClassifier(Ranker):
             return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)
 
         return answered_and_filtered(answers, k, filters, len(queries))
+
+    def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
+        return self.answer(X, k, limits)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is made when it is first needed: copies make their own."""
@@ -389,6 +378,7 @@ class PrimeClassifier(Ranker):
         settings = settings_of(state)
         check_deep(settings)
         model = cls(settings=settings)
+        model.learned_with_ = model.settled()
         model.settings_, model.network_ = settings, network_from(state, settings)
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         history = state.fitted.get("history")

@@ -67,11 +67,11 @@ class PrototypeSettings(_Group):
     # "network": text, free vector and centroid through a transformer layer; "sum": text plus free vector; "text"
     kind: Literal["network", "sum", "text"] = "network"
     free_vectors: Annotated[int, Ge(0)] = 65536  # as many as labels, or the next lower power of two
-    centroids: bool = True
-    momentum: Annotated[float, Ge(0), Le(1)] = 0.95
-    heads: Count = 1
-    feedforward: Count = 1024
-    dropout: Share = 0.1
+    centroids: bool = True  # whether prototypes know the mean of the texts with the label
+    momentum: Annotated[float, Ge(0), Le(1)] = 0.95  # share of a centroid that stays when a text moves it
+    heads: Count = 1  # of the transformer layer
+    feedforward: Count = 1024  # numbers of its inner layer
+    dropout: Share = 0.1  # of the transformer layer
 
 
 class LossSettings(_Group):
@@ -82,14 +82,15 @@ class LossSettings(_Group):
         10
     """
 
+    # "dynamic": a margin from γ_min to γ_max; "fixed": `margin`; "inverted": Equation 3 as printed; others have none
     kind: Literal["dynamic", "fixed", "inverted", "decoupled", "softmax"] = "dynamic"
-    margin_min: Amount = 0.1  # γ_min
-    margin_max: Amount = 0.3  # γ_max
+    margin_min: Amount = 0.1  # γ_min of the dynamic margin
+    margin_max: Amount = 0.3  # γ_max of the dynamic margin
     margin: Amount = 0.3  # of "fixed"
     negatives: Count = 10  # the most similar ones of a row
-    weighting: Literal["violators", "masked", "mean"] = "violators"
+    weighting: Literal["violators", "masked", "mean"] = "violators"  # of negatives; "masked" as NGAME does
     temperature: Positive = 0.1  # of the weights, or of a softmax
-    detach_weights: bool = False
+    detach_weights: bool = False  # whether these weights have no gradient
 
 
 class ObjectiveSettings(_Group):
@@ -100,14 +101,14 @@ class ObjectiveSettings(_Group):
         0.1
     """
 
-    query_to_prototype: Amount = 1.0
-    query_to_label: Amount = 1.0
-    label_to_query: Amount = 1.0
-    regulariser: Amount = 0.1
-    regulariser_margin: Amount = 0.1
+    query_to_prototype: Amount = 1.0  # how much it counts
+    query_to_label: Amount = 1.0  # the same, of labels' texts
+    label_to_query: Amount = 1.0  # the same, from labels to queries
+    regulariser: Amount = 0.1  # prototypes are to be better than texts
+    regulariser_margin: Amount = 0.1  # by how much
     # A decoupled softmax beside the loss of each relation, which drawing all vectors together does not make smaller.
     anchor: Amount = 0.1
-    anchor_temperature: Positive = 0.05
+    anchor_temperature: Positive = 0.05  # of that softmax
 
 
 @dataclass(frozen=True)
@@ -145,15 +146,15 @@ class BatchSettings(_Group):
 
     size: Count = 3200  # queries
     positives: Count = 2  # labels a query
-    positive_weights: Literal["propensity", "uniform"] = "propensity"
-    propensity_family: Literal["default", "wikipedia", "amazon"] = "default"
+    positive_weights: Literal["propensity", "uniform"] = "propensity"  # how labels are drawn for a query
+    propensity_family: Literal["default", "wikipedia", "amazon"] = "default"  # whose constants
     columns: Literal["sampled", "distinct", "all"] = "sampled"  # a label sampled twice: two columns or one; all labels
-    sampler: Literal["clusters", "random"] = "clusters"
-    cluster_size: Count = 1
+    sampler: Literal["clusters", "random"] = "clusters"  # which queries share a batch
+    cluster_size: Count = 1  # queries of a cluster, to begin with
     # None: as in the paper's 300 epochs, in proportion to those there are.
     random_epochs: Annotated[int, Ge(0)] | None = None  # before there are clusters
-    refresh_every: Count | None = None  # epochs
-    double_at: Annotated[tuple[int, ...], Strict(False)] | None = None  # epochs
+    refresh_every: Count | None = None  # epochs from one search for clusters to the next
+    double_at: Annotated[tuple[int, ...], Strict(False)] | None = None  # epochs at which clusters double
     hard_negatives: Annotated[int, Ge(0)] = 0  # labels a query that the encoder takes for answers, added as columns
 
     def schedule(self, epochs: int) -> ClusterSchedule:
@@ -182,21 +183,21 @@ class TrainingSettings(_Group):
     """
 
     epochs: Count = _EPOCHS
-    learning_rate: Positive = 3e-4
+    learning_rate: Positive = 3e-4  # goes with the root of the size of batches
     prototype_learning_rate: Positive | None = None  # of the prototype network and free vectors; None: the same
-    weight_decay: Amount = 0.01
-    epsilon: Positive = 1e-6
+    weight_decay: Amount = 0.01  # of AdamW
+    epsilon: Positive = 1e-6  # of AdamW
     warm_up: Amount | None = None  # steps; below one, a share of all steps; None: a hundred, or a tenth if that is less
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # where the device multiplies it; else fp32
     accumulate: Count = 1  # batches a step
     chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch
-    compile: bool = False
+    compile: bool = False  # the encoder, which takes up to a minute and makes steps faster
     replay: bool = True  # with `compile`: steps are recorded for each size of batches, which keeps memory
     held_out: Share = 0.0  # share of rows to measure P@1 on
     evaluate_every: Count = 1  # epochs
     patience: Count | None = None  # evaluations without a better P@1 before training ends
     checkpoint_every: Count = 1000  # steps
-    seed: Annotated[int, Ge(0)] = 0
+    seed: Annotated[int, Ge(0)] = 0  # same seed, same training
 
 
 class ClassifierSettings(_Group):
@@ -209,7 +210,7 @@ class ClassifierSettings(_Group):
 
     enabled: bool = False  # whether `fit` trains them too
     epochs: Count = 100
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive = 1e-3  # of SparseAdam
     warm_up: Annotated[int, Ge(0)] = 500  # steps
     size: Count = 2048  # queries of a batch
     cluster_size: Count = 1  # queries that share a batch because they lie near each other; 1: any

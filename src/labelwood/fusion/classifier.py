@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
-from labelwood.arrays.pairs import checked_pairs
-from labelwood.arrays.rows import as_labels
 from labelwood.arrays.topk import TopK, check_k, padded
 from labelwood.contract.checks import check_params
-from labelwood.contract.kinds import JOINED, OF_TEXTS, from_state
-from labelwood.contract.limits import Limits
-from labelwood.contract.model import Ranker
+from labelwood.contract.examples import Examples
+from labelwood.contract.kinds import from_state, model_class, takes
+from labelwood.contract.limits import NO_LIMITS, Limits
 from labelwood.contract.params import Params, Threads
-from labelwood.data.dataset import strings
+from labelwood.contract.text_model import TextModel
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.fusion.combining import Fusion
 from labelwood.labels import inverse_propensities, label_frequencies
-from labelwood.tagger.classifier import TextClassifier
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
 
-class FusedClassifier(Ranker):
+class FusedClassifier(TextModel):
     """Fuses classifiers of texts, such as a tree on tf-idf, which is ahead on frequent labels, and a dual encoder.
 
     The members learn from most rows; on the others, which they have not seen, `Fusion` learns how likely their answers
@@ -56,7 +54,8 @@ class FusedClassifier(Ranker):
     """
 
     kind: ClassVar[str] = "fused"
-    reads_texts: ClassVar[bool] = True
+    uses: ClassVar[frozenset[str]] = frozenset({"label_texts", "filters"})
+    search_params: ClassVar[frozenset[str]] = frozenset({"candidates"})
 
     members_: list[Any]
     fusion_: Fusion
@@ -87,32 +86,25 @@ class FusedClassifier(Ranker):
         self.seed = seed
         self.n_threads = n_threads
 
-    def fit(self, texts: Any, Y: Any, label_texts: Any = None, *, filters: Any = None) -> Self:
-        """Learns from texts and rows × labels `Y`; `label_texts` are for members that learn from them too.
-
-        `filters` are pairs (row, label), n × 2, that are neither right nor wrong, such as a document and itself.
-        """
-        settings = self.settled()
+    def _fit(self, examples: Examples) -> None:
         wanted = _default_members() if self.members is None else self.members
-        if not wanted or any(getattr(member, "kind", None) not in OF_TEXTS | JOINED for member in wanted):
+        if not wanted or any(getattr(member, "takes", None) != "texts" for member in wanted):
             raise ParameterError("members must be classifiers of texts, such as TextClassifier and PrimeClassifier")
-        rows = strings(texts, "texts")
-        truth = as_labels(Y, len(rows)).to_scipy()
-        pairs = checked_pairs([] if filters is None else filters, len(rows))
+        rows, truth, pairs = examples.X, examples.Y.to_scipy(), examples.filters
+        if pairs is None:
+            pairs = np.zeros((0, 2), np.int64)
         judged = self._held_out(len(rows))
         seen, part, rest = truth[~judged], *(rows.take(np.flatnonzero(which)) for which in (~judged, judged))
-        given = {"label_texts": label_texts, "filters": _of_rows(pairs, ~judged)}
+        given = {"label_texts": examples.label_texts, "filters": _of_rows(pairs, ~judged)}
         members = [self._learned(member, part, seen, given, "-part") for member in wanted]
         barred, width = _of_rows(pairs, judged), min(self.candidates, truth.shape[1])
-        answers = [self._answers(member, rest, width, barred) for member in members]
+        answers = [member.answer(rest, width, filters=barred) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
-        fusion = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
+        self.fusion_ = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
         if self.refit:
-            given = {"label_texts": label_texts, "filters": pairs}
+            given = {"label_texts": examples.label_texts, "filters": pairs}
             members = [self._learned(member, rows, truth, given) for member in wanted]
-        self.members_, self.fusion_, self.learned_with_ = members, fusion, settings
-        self.n_labels_, self.labels_per_row_ = truth.shape[1], max(1, round(truth.nnz / len(rows)))
-        return self
+        self.members_ = members
 
     def _held_out(self, n_rows: int) -> NDArray[np.bool_]:
         n_judged = round(self.held_out * n_rows)
@@ -123,51 +115,30 @@ class FusedClassifier(Ranker):
         return judged
 
     def _learned(self, member: Any, texts: Any, Y: Any, given: dict[str, Any], suffix: str = "") -> Any:
-        """A copy, fitted with what it takes of `given`. Its checkpoints are not those of another training."""
+        """A copy, fitted with what it makes use of. Its checkpoints are not those of another training."""
         copy = _copied(member, suffix)
         if self.n_threads is not None:
             copy.set_params(n_threads=self.n_threads)
-        wanted = {name: p for name, p in inspect.signature(copy.fit).parameters.items() if name in given}
-        if any(p.default is p.empty and given[name] is None for name, p in wanted.items()):
-            raise LabelwoodError(f"{type(copy).__name__} learns from texts of labels: give label_texts")
-        return copy.fit(texts, Y, **{name: given[name] for name in wanted})
+        return copy.fit(texts, Y, **{name: value for name, value in given.items() if name in copy.uses})
 
-    def _answers(self, member: Any, texts: Any, k: int, filters: Any, **chosen: list[int]) -> TopK:
-        """A member's answers, of which `chosen` ones alone are included or excluded, by their ids."""
-        given: dict[str, Any] = chosen
-        if isinstance(member, TextClassifier):  # knows labels by their names
-            given = {name: [member.labels_[int(i)] for i in ids] for name, ids in chosen.items()}
-        if self.n_threads is not None:
-            _use_threads(member, self.n_threads)
-        top: TopK = member.predict_topk(texts, k, filters=filters, **given)
-        return top
-
-    def predict_topk(
-        self,
-        texts: Any,
-        k: int = 5,
-        *,
-        include: Any = None,
-        exclude: Any = None,
-        min_score: float | None = None,
-        filters: Any = None,
-    ) -> TopK:
-        """The `k` best labels of each text, best first, of those that any member has among its best.
-
-        With `include`, only these label ids can be answers; those in `exclude` cannot, nor can labels that score less
-        than `min_score`, nor pairs (row, label) in `filters`.
-        """
+    def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
+        """Of those labels that any member has among its best."""
         self.check_fitted()
-        k = check_k(k, self.n_labels_)
-        named = {"include": include, "exclude": exclude}
-        chosen = {name: list(ids) for name, ids in named.items() if ids is not None}
-        limits = Limits.of(self.n_labels_, **chosen, min_score=min_score)
+        k, (rows, _) = check_k(k, self.n_labels_), self._rows(X)
         width = min(self.candidates, self.n_labels_)  # for any k, so that the first answers do not depend on it
-        rows = strings(texts, "texts")
-        answers = [self._answers(member, rows, width, filters, **chosen) for member in self.members_]
+        if self.n_threads is not None:
+            self.use_threads(self.n_threads)
+        every = replace(limits, min_score=-math.inf)  # a fused score may be high enough although a member's is not
+        answers = [member.answer(rows, width, every, filters) for member in self.members_]
         top = self.fusion_.combine(answers, min(k, self.n_labels_))
         low = top.scores < limits.min_score
         return padded(TopK(np.where(low, -1, top.ids), np.where(low, np.float32(-np.inf), top.scores)), k)
+
+    def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
+        return self.answer(X, k, limits)
+
+    def _parts(self) -> list[Any]:
+        return self.members_
 
     def _size(self) -> dict[str, Any]:
         return {"members": ", ".join(member.describe()["model"] for member in self.members_)}
@@ -198,7 +169,7 @@ class FusedClassifier(Ranker):
         if (
             "members" in state.params
             or {*names, "fusion"} != state.parts.keys()
-            or any(state.parts[name].kind not in OF_TEXTS | JOINED for name in names)
+            or any(takes(state.parts[name].kind) != "texts" for name in names)
         ):
             raise ModelError("the model lacks its fusion or some of its members: save it again")
         check_params(cls, {**state.params, "members": []})
@@ -211,7 +182,7 @@ class FusedClassifier(Ranker):
             raise ModelError("the model's rows have more labels than there are: save it again")
         if model.fusion_.n_models_ != len(members) or model.fusion_.n_labels_ < model.n_labels_:
             raise ModelError("the model's fusion is of other members or labels than it has: save it again")
-        if {model_of(member).n_labels_ for member in members} != {model.n_labels_}:
+        if {member.n_labels_ for member in members} != {model.n_labels_}:
             raise ModelError("the model's members differ in the number of labels: save it again")
         return model
 
@@ -235,24 +206,5 @@ def _copied(member: Any, suffix: str) -> Any:
     return type(member)(**params)
 
 
-def _use_threads(member: Any, n_threads: int) -> None:
-    words = getattr(member, "vectorizer_", None)
-    for part in (member, getattr(member, "model_", None), *getattr(words, "parts_", [words])):
-        if part is not None:
-            part.n_threads = n_threads
-
-
 def _default_members() -> list[Any]:
-    from labelwood.dual_encoder.classifier import PrimeClassifier
-
-    return [TextClassifier(), PrimeClassifier()]
-
-
-def model_of(member: Any) -> Any:
-    """The model itself, where a member has it joined with names and features.
-
-    Example:
-        >>> model_of(TextClassifier().fit(["a dog", "a rose"], [["animal"], ["plant"]]))
-        TreeClassifier()
-    """
-    return member.model_ if isinstance(member, TextClassifier) else member
+    return [model_class(name)() for name in ("text", "prime")]

@@ -3,6 +3,7 @@
 from labelwood.groups.advising import Advice, advice, mixedness
 from labelwood.groups.assignment import Assignment
 from labelwood.groups.choosing import EagleChoice, Scored, choose_eagle
+from labelwood.groups.classifier import GroupedClassifier
 from labelwood.groups.eagle import Eagle
 from labelwood.groups.grouped import baseline_labels
 from labelwood.groups.grouping import clustered_groups, merged_labels, noisy_groups, random_groups
@@ -15,6 +16,7 @@ __all__ = [
     "Assignment",
     "Eagle",
     "EagleChoice",
+    "GroupedClassifier",
     "Imputed",
     "MultiInstanceClassifier",
     "Scored",

@@ -12,8 +12,9 @@ from labelwood import _native
 from labelwood.arrays.rows import Features, Floats, Sparse, from_scipy
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK
+from labelwood.contract.examples import Examples
+from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import Limits
-from labelwood.contract.model import Model
 from labelwood.contract.params import Threads
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.labels.representations import label_vectors
@@ -26,7 +27,7 @@ _LABELS_WITHOUT_WEIGHTS = 1 << 24
 _LABELS_A_WEIGHT = 64
 
 
-class CentroidClassifier(Model):
+class CentroidClassifier(FeatureModel):
     """Ranks labels by the inner product of the row with the label's PIFA vector (the unit-length sum of its rows).
 
     Exact, without anything to tune: what every other model must beat. On sparse rows a label that shares no feature
@@ -47,10 +48,9 @@ class CentroidClassifier(Model):
     def __init__(self, *, n_threads: Threads = None) -> None:
         self.n_threads = n_threads
 
-    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
-        if len(row_weights):
-            X = _weighted(X, row_weights)
-        vectors = label_vectors(X, Y, thread_count(self.n_threads))
+    def _fit(self, examples: Examples) -> None:
+        X, weights = examples.X, examples.row_weights
+        vectors = label_vectors(_weighted(X, weights) if len(weights) else X, examples.Y, thread_count(self.n_threads))
         # Sparse vectors are kept by feature, so that a row visits only the labels that share its features.
         self.weights_: Sparse | Floats = from_scipy(vectors.to_scipy().T) if isinstance(vectors, Sparse) else vectors
 

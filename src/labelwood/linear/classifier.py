@@ -17,8 +17,9 @@ from labelwood._native import Rows
 from labelwood.arrays.rows import Features, Floats, Sparse, from_dense, unit_rows
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
+from labelwood.contract.examples import Examples
+from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import NO_LIMITS, Limits
-from labelwood.contract.model import Model
 from labelwood.contract.params import Count, Seed, Settings, Threads
 from labelwood.errors import ModelError, ParameterError
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
@@ -49,7 +50,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class TreeClassifier(Model):
+class TreeClassifier(FeatureModel):
     """Label trees with a linear classifier for every child of a node and every label of a leaf.
 
     A row goes down the tree: the classifiers of a node score its children together, and those of a leaf its labels. A
@@ -117,7 +118,6 @@ class TreeClassifier(Model):
 
     trees_: list[TrainedTree]
     slacks_: Slacks | None  # once calibrated
-    _starts: Sequence[TrainedTree] | None = None  # whose labels get other leaves, instead of new trees
 
     def __init__(
         self,
@@ -180,23 +180,20 @@ class TreeClassifier(Model):
         self.verbose = verbose
         self.n_threads = n_threads
 
-    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
-        rows = X if isinstance(X, Sparse) else from_dense(X)
+    def _fit(self, examples: Examples, begin_with: Sequence[TrainedTree] = ()) -> None:
+        """Labels of the trees to begin with get other leaves; without such, there are new trees."""
+        rows, Y = examples.X if isinstance(examples.X, Sparse) else from_dense(examples.X), examples.Y
         rows = unit_rows(rows) if self.normalize else rows
         threads = thread_count(self.n_threads)
         names, Y, members = canonical(Y)
         rounds = int(self.copies > 1) if self.rounds is None else self.rounds
         how = Disentangling(self.copies, rounds, self.refit, self.matching, self.crowding)
-        starts: Sequence[LabelTree | TrainedTree]
-        if self._starts:
-            starts = [tree.renamed(inverse(names)) for tree in self._starts]
-        else:
-            starts = self._label_trees(rows, Y, members, names, threads)
+        starts: Sequence[LabelTree | TrainedTree] = [tree.renamed(inverse(names)) for tree in begin_with]
         trees = []
-        for number, start in enumerate(starts):
+        for number, start in enumerate(starts or self._label_trees(rows, Y, members, names, threads)):
             progress = _native.Progress()
             with shown(progress, f"tree {number + 1} of {self.n_trees}", enabled=self.verbose):
-                training = self._training(rows, members, row_weights, number, threads)
+                training = self._training(rows, members, examples.row_weights, number, threads)
                 trees.append(how.run(training, start, Y, progress))
         self.trees_ = [tree.renamed(names) for tree in trees]
         self.slacks_ = None
@@ -211,11 +208,7 @@ class TreeClassifier(Model):
         """
         self.check_sparse(X)
         other = type(self)(**{**self.get_params(deep=False), **how})
-        other._starts = self.trees_
-        try:
-            return other.fit(X, Y)
-        finally:
-            del other._starts
+        return other.learn(other._examples(X, Y, {}), begin_with=self.trees_)
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
         return Training(
@@ -258,21 +251,6 @@ class TreeClassifier(Model):
             return [interpolated(vectors, Y.to_scipy(), seed=seed, **shared) for seed in seeds]
         arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
         return [BUILDERS[self.tree](vectors, arity=arity, seed=seed, **shared) for seed in seeds]
-
-    def predict_topk(
-        self, X: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
-    ) -> TopK:
-        """The `k` best labels of each row, best first; see `Model.predict_topk`.
-
-        Example:
-            >>> TreeClassifier().fit(np.eye(3), np.eye(3)).predict_topk(np.eye(3)[:1], k=1).ids.tolist()
-            [[0]]
-        """
-        if include is None and exclude is None and min_score is None:
-            top = self._topk_of_few(X, k)
-            if top is not None:
-                return top
-        return super().predict_topk(X, k, include=include, exclude=exclude, min_score=min_score)
 
     def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
         """Answers by the shortest way for one sparse row or `_native.Rows`; None where that does not lead there."""

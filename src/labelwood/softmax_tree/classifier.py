@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -16,8 +16,9 @@ from labelwood.arrays.rows import Features, Floats, Sparse, as_labels, from_dens
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
 from labelwood.arrays.values import MOST
+from labelwood.contract.examples import Examples
+from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import NO_LIMITS, Limits
-from labelwood.contract.model import Model
 from labelwood.contract.params import Count, Seed, Threads
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
@@ -41,7 +42,7 @@ _WORTH_A_THREAD = 150
 _LANES = 8  # rows are filled up to a multiple of it for training
 
 
-class SoftmaxTreeClassifier(Model):
+class SoftmaxTreeClassifier(FeatureModel):
     """A row is a weighted sum of its features' embeddings; at every node of a label tree, a softmax chooses the child.
 
     A label's score is the chance of the way to its leaf, so the scores of all labels sum to one. The search opens the
@@ -83,6 +84,7 @@ class SoftmaxTreeClassifier(Model):
     """
 
     kind: ClassVar[str] = "softmax-tree"
+    uses: ClassVar[frozenset[str]] = frozenset({"row_weights", "feature_names"})
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
     search_params: ClassVar[frozenset[str]] = frozenset({"beam"})
 
@@ -122,26 +124,19 @@ class SoftmaxTreeClassifier(Model):
         self.n_threads = n_threads
 
     @property
-    def needs_feature_names(self) -> bool:  # type: ignore[override]
-        """Whether `fit` must be told what features are called."""
-        return self.word_vectors is not None
+    def needs(self) -> frozenset[str]:
+        """Names of features, where their vectors come from a file."""
+        return frozenset() if self.word_vectors is None else frozenset({"feature_names"})
 
-    def fit(self, X: Any, Y: Any, *, row_weights: Any = None, feature_names: Any = None) -> Self:
-        """Learns from rows × features `X` and rows × labels `Y`; `feature_names` are for `word_vectors`."""
-        self._names = feature_names
-        try:
-            return super().fit(X, Y, row_weights=row_weights)
-        finally:
-            del self._names
-
-    def _fit(self, X: Features, Y: Sparse, row_weights: Floats) -> None:
+    def _fit(self, examples: Examples) -> None:
+        X, Y, row_weights = examples.X, examples.Y, examples.row_weights
         rows = X if isinstance(X, Sparse) else from_dense(X)
         threads = thread_count(self.n_threads)
         names, Y, members = canonical(Y)
         tree = None if self.loss == "one-vs-rest" else self._label_tree(rows, Y, members, names, threads)
         n_vectors = Y.n_cols if tree is None else int(np.maximum(np.diff(tree.child_ptr) - 1, 0).sum())
         learned, targets = (None, Y) if tree is None else _with_own_labels(tree, Y)
-        embeddings = self._first_embeddings(rows)
+        embeddings = self._first_embeddings(rows, examples.feature_names)
         vectors = np.zeros((n_vectors, embeddings.shape[1]), np.float32)
         progress = _native.Progress()
         with shown(progress, "training", enabled=self.verbose):
@@ -179,7 +174,7 @@ class SoftmaxTreeClassifier(Model):
         work = 2 * len(rows.indices) / rows.n_rows + 5 * visits
         return int(np.clip(work / max(_WORTH_A_THREAD, 1e-9), 1, threads))
 
-    def _first_embeddings(self, rows: Sparse) -> Floats:
+    def _first_embeddings(self, rows: Sparse, names: Any) -> Floats:
         """Small random numbers, or the vectors that are given; zeros for features that no row has."""
         seen = np.flatnonzero(np.bincount(rows.indices, minlength=rows.n_cols))
         width = -(-self.dim // _LANES) * _LANES
@@ -187,19 +182,19 @@ class SoftmaxTreeClassifier(Model):
         random = np.random.default_rng(self.seed).random((len(seen), self.dim), dtype=np.float32)
         embeddings[seen, : self.dim] = (2 * random - 1) / self.dim
         if self.word_vectors is not None:
-            given, found = self._given_embeddings(rows.n_cols)
+            given, found = self._given_embeddings(rows.n_cols, names)
             embeddings[found, : self.dim] = given[found]
         return embeddings
 
-    def _given_embeddings(self, n_features: int) -> tuple[Floats, NDArray[np.bool_]]:
+    def _given_embeddings(self, n_features: int, names: Any) -> tuple[Floats, NDArray[np.bool_]]:
         from labelwood.text import word_vectors
 
         assert self.word_vectors is not None
-        if self._names is None or len(self._names) != n_features:
+        if names is None or len(names) != n_features:
             raise ParameterError(
                 "word_vectors needs the name of every feature: train from texts, or give feature_names"
             )
-        given, found = word_vectors(self.word_vectors, self._names)
+        given, found = word_vectors(self.word_vectors, names)
         if given.shape[1] != self.dim:
             raise ParameterError(
                 f"the word vectors have {given.shape[1]} numbers each and dim is {self.dim}: make them equal"
@@ -222,24 +217,11 @@ class SoftmaxTreeClassifier(Model):
             return interpolated(vectors, Y.to_scipy(), lam=self.lam, **shared)
         return BUILDERS[self.tree](vectors, **shared)
 
-    def predict_topk(
-        self, X: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
-    ) -> TopK:
-        """The `k` best labels of each row, best first; see `Model.predict_topk`.
-
-        Example:
-            >>> SoftmaxTreeClassifier().fit(np.eye(3), np.eye(3)).predict_topk(np.eye(3)[:1], k=1).ids.tolist()
-            [[0]]
-        """
-        if type(X) is _native.Rows and include is None and exclude is None and min_score is None:
-            top = self._topk_of_few(X, k)
-            if top is not None:
-                return top
-        return super().predict_topk(X, k, include=include, exclude=exclude, min_score=min_score)
-
     def _topk_of_few(self, rows: Any, k: Any) -> TopK | None:
         """Answers by the shortest way for `_native.Rows`; None where that does not lead there."""
-        if type(k) is not int or not hasattr(self, "trained_") or not 1 <= k <= self.n_labels_:
+        if type(rows) is not _native.Rows or type(k) is not int or not hasattr(self, "trained_"):
+            return None
+        if not 1 <= k <= self.n_labels_:
             return None
         return self.trained_.topk_of_few(rows, k, beam=self.settled()["beam"])
 

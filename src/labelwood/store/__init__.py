@@ -4,7 +4,7 @@
     arrays-<hash>.safetensors    all arrays of the model and of its parts
     names-<hash>.arrow           one list of names
 
-`docs/format.md` specifies the files. The heavy imports wait until a model is really written or read.
+`docs/reference/format.md` specifies the files. The heavy imports wait until a model is really written or read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read(path: Place, *, verify: bool = True, mmap: bool | None = None) -> State
     """Maps a saved model. With `verify`, the contents of every file are checked; without, only its frame.
 
     With `mmap` off, every file is read once into private memory, and the check is of the very bytes that are kept; so
-    it is by default on network file systems, where files may change unseen. See `docs/format.md`.
+    it is by default on network file systems, where files may change unseen. See `docs/reference/format.md`.
 
     Either way a file that is missing, cut short or in contradiction to the manifest is a `ModelError`. Leave
     `verify` on for models that come from elsewhere: it alone notices altered contents.

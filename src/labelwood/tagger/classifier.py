@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from labelwood.arrays.rows import as_labels
-from labelwood.arrays.topk import TopK, check_k
-from labelwood.contract.checks import check_params
-from labelwood.contract.kinds import MODELS, OF_TEXTS, model_class
-from labelwood.contract.model import Model
-from labelwood.contract.params import Params, Threads
-from labelwood.contract.saved import Saved
-from labelwood.data.dataset import Dataset, from_names, strings
+from labelwood.arrays.rows import as_labels, from_scipy
+from labelwood.arrays.topk import TopK
+from labelwood.contract.compressible import Compressible
+from labelwood.contract.examples import Examples, as_weights
+from labelwood.contract.kinds import from_state, model_class, takes
+from labelwood.contract.limits import NO_LIMITS, Limits
+from labelwood.contract.params import Params, Threads, unfitted
+from labelwood.contract.text_model import TextModel
+from labelwood.data.dataset import Dataset, Groups, from_names
 from labelwood.data.groups import check_groups, grouped_labels
-from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
+from labelwood.data.texts import as_texts
+from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.metrics import evaluate, extra_candidates
-from labelwood.metrics.filters import answered_and_filtered
-from labelwood.tagger.rows import (
-    Vectorizer,
-    feature_names,
-    features_as_learned,
-    features_to_learn_from,
-    label_texts_of,
-    labels_to_learn_from,
-    texts_of,
-)
+from labelwood.tagger.rows import Vectorizer, feature_names, features_as_learned, features_to_learn_from
 from labelwood.text import JoinedVectorizer, TextVectorizer
 
 if TYPE_CHECKING:
@@ -41,7 +34,7 @@ _VECTORIZERS: dict[str, Any] = {cls.kind: cls for cls in (TextVectorizer, Joined
 _ANY_K = 1000  # a k beyond the labels is harmless up to here; far beyond, answers would be mostly padding
 
 
-class TextClassifier(Params, Saved):
+class TextClassifier(TextModel):
     """Joins features, a model and label names.
 
     It learns from texts and names of labels, or from a whole `Dataset`; a dataset that brings numeric features needs
@@ -63,7 +56,7 @@ class TextClassifier(Params, Saved):
     """
 
     kind: ClassVar[str] = "text"
-    imputed_: Imputed | None = None  # who got which label, where groups of texts were learned from
+    imputed_: Imputed | None = None  # which text got which label, where groups of texts were learned from
 
     def __init__(
         self,
@@ -76,25 +69,26 @@ class TextClassifier(Params, Saved):
         self.vectorizer = vectorizer
         self.n_threads = n_threads
 
-    def fit(self, texts: Any, labels: Any) -> Self:
-        """Learns from texts and either the names of each text's labels or a rows × labels matrix."""
-        rows = strings(texts, "texts")
-        if is_matrix(labels):
-            Y = as_labels(labels, len(rows), "labels").to_scipy()
-            return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=LabelIndex.numbered(Y.shape[1])))
-        index = LabelIndex()
-        Y = from_names(name_lists(labels), index)
-        return self.fit_dataset(Dataset(texts=rows, Y=Y, labels=index))
+    @property
+    def uses(self) -> frozenset[str]:
+        """What its model makes use of; names of features come from the vectorizer."""
+        uses: frozenset[str] = self._new_model().uses
+        return uses - {"feature_names"}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What its model needs, but for texts of labels, in whose place names can stand."""
+        needs: frozenset[str] = self._new_model().needs
+        return needs - {"feature_names", "label_texts"}
+
+    @property
+    def inner_model(self) -> Any:
+        """The model that answers."""
+        return self.model_
 
     def fit_dataset(self, data: Dataset) -> Self:
-        """Learns from whatever rows the dataset has: texts, features, or both."""
-        if data.groups is not None:
-            raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
-        if data.Y is None or data.labels is None or data.Y.nnz == 0:
-            raise LabelwoodError("the data has no labels to learn from: name the column that holds them")
-        self._learn(data, *self._begun(data))
-        self.imputed_ = None
-        return self
+        """Learns from whatever rows the dataset has: texts, features, or both. The same as `fit`."""
+        return self.fit(data)
 
     def fit_grouped(
         self,
@@ -121,107 +115,94 @@ class TextClassifier(Params, Saved):
             >>> [tagger.suggest([text], k=1)[0][0][0] for text in ("my dog", "your rose")]
             ['animal', 'plant']
         """
-        rows = strings(texts, "texts")
-        of_row, counts, labels = grouped_labels(groups, group_labels)
-        return self._fit_groups(
-            Dataset(texts=rows, labels=labels), of_row, counts, eagle, baseline=baseline, choose=choose
-        )
+        data = self._grouped_data(as_texts(texts, "texts"), groups, group_labels)
+        return self._fit_groups(data, eagle=eagle, baseline=baseline, choose=choose)
 
     def fit_grouped_dataset(
         self, data: Dataset, *, eagle: Eagle | None = None, baseline: bool = False, choose: bool = False
     ) -> Self:
         """The same for a dataset of groups, as `labelwood.read` returns it."""
-        groups = check_groups(data)
-        return self._fit_groups(
-            data.with_parts(groups=None), groups.of_row, groups.Y, eagle, baseline=baseline, choose=choose
-        )
+        data = data.with_parts(groups=check_groups(data))
+        return self._fit_groups(data, eagle=eagle, baseline=baseline, choose=choose)
 
-    def _fit_groups(
-        self, data: Dataset, groups: Any, counts: Any, eagle: Eagle | None, *, baseline: bool, choose: bool
-    ) -> Self:
-        from labelwood.groups.imputing import impute
-
-        model, vectorizer, X = self._begun(data)
-        if model.reads_texts:
-            raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
-        how = None if eagle is None else self._fresh(eagle)
-        imputed = impute(X, groups, counts, eagle=how, baseline=baseline, choose=choose)
-        self._learn(data.with_parts(Y=imputed.Y), model, vectorizer, X)
-        self.imputed_ = imputed
+    def _fit_groups(self, data: Dataset, **how: Any) -> Self:
+        grouped_class: Any = model_class("grouped")
+        grouped = grouped_class(model=self.model, **how)
+        learner = type(self)(model=grouped, vectorizer=self.vectorizer, n_threads=self.n_threads).fit(data)
+        learner.model_ = learner.model_.model_  # how it came to its labels is of no use for answers
+        learner.model = self.model
+        self._take_over(learner)
         return self
 
-    def _begun(self, data: Dataset) -> tuple[Model, Vectorizer | None, Any]:
-        """A model that is to learn, and the features of the rows it is to learn from."""
-        check_params(type(self), self.get_params(deep=False))
-        model = self._fresh(model_class(self.model)() if isinstance(self.model, str) else self.model)
-        if model.reads_texts:
-            return model, None, texts_of(data)
-        return model, *features_to_learn_from(data, self._fresh(self.vectorizer or TextVectorizer()))
+    def _of_dataset(self, data: Dataset, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        return data, None, given if data.groups is None else {"groups": data.groups.of_row, **given}
 
-    def _learn(self, data: Dataset, model: Model, vectorizer: Vectorizer | None, X: Any) -> None:
-        assert data.labels is not None
-        Y = labels_to_learn_from(data)
-        frequencies = label_frequencies(Y)
-        more: dict[str, Any] = {}
-        if model.reads_texts:
-            more["label_texts"] = label_texts_of(data)
-        elif model.needs_feature_names:
-            more["feature_names"] = feature_names(vectorizer, X)
-        model.fit(X, Y, **more)
-        # Kept only now that all of it has worked: a failure leaves what was learned before in one piece.
-        self.model_: Model = model
-        self.vectorizer_ = vectorizer
+    def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
+        data = X if isinstance(X, Dataset) else self._data(as_texts(X, "texts"), Y, given)
+        if data.groups is not None and "groups" not in self.uses:
+            raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
+        own = as_labels(data.labels_to_learn_from()) if data.groups is None else from_scipy(data.groups.Y)
+        weights = as_weights(given.get("row_weights"), len(data))
+        return Examples(data, own, filters=data.filters if "filters" in self.uses else None, row_weights=weights)
+
+    def _data(self, texts: Any, Y: Any, given: Mapping[str, Any]) -> Dataset:
+        if "groups" in given:
+            return self._grouped_data(texts, given["groups"], Y)
+        if is_matrix(Y):
+            matrix = as_labels(Y, len(texts), "labels").to_scipy()
+            labels = LabelIndex.numbered(matrix.shape[1])
+        else:
+            labels = LabelIndex()
+            matrix = from_names(name_lists(Y), labels)
+        own = {name: given[name] for name in ("label_texts", "filters") if name in given}
+        return Dataset(texts=texts, Y=matrix, labels=labels, **own)
+
+    def _grouped_data(self, texts: Any, groups: Any, group_labels: Any) -> Dataset:
+        of_row, counts, labels = grouped_labels(groups, group_labels)
+        return Dataset(texts=texts, labels=labels, groups=Groups(of_row, counts))
+
+    def _new_model(self) -> Any:
+        """The model that is to learn, not fitted and with the threads of this classifier."""
+        model = unfitted(model_class(self.model)() if isinstance(self.model, str) else self.model, self.n_threads)
+        if getattr(model, "takes", None) is None or model.kind == self.kind:
+            raise ParameterError("model must be a model that is no TextClassifier itself, or the name of one")
+        return model
+
+    def _count(self, examples: Examples) -> None:
+        pass  # known once names and model are there
+
+    def _fit(self, examples: Examples) -> None:
+        data, model, vectorizer = examples.X, self._new_model(), None
+        given: dict[str, Any] = {"filters": examples.filters} if "filters" in model.uses else {}
+        if len(examples.row_weights):
+            given["row_weights"] = examples.row_weights
+        if data.groups is not None:
+            given["groups"] = data.groups.of_row
+        if model.takes == "texts":
+            X = data.texts_to_read()
+            given |= {"label_texts": data.texts_of_labels()} if "label_texts" in model.uses else {}
+        else:
+            words = unfitted(self.vectorizer or TextVectorizer(), self.n_threads)
+            vectorizer, X = features_to_learn_from(data, words)
+            given |= {"feature_names": feature_names(vectorizer, X)} if "feature_names" in model.needs else {}
+        self.model_: Any = model.fit(X, examples.Y, **given)
+        self.vectorizer_: Any = vectorizer
+        self.imputed_ = model.imputed_
         self.labels_ = LabelIndex(data.labels.to_arrow())  # the data's own index may grow
+        self.n_labels_, self.labels_per_row_ = len(self.labels_), model.labels_per_row_
         self.label_texts_ = data.label_texts
-        self.frequencies_ = frequencies
+        self.frequencies_ = label_frequencies(examples.Y if model.imputed_ is None else model.imputed_.Y)
         self.n_rows_ = len(data)
 
     def features(self, data: Dataset) -> Any:
         """The dataset's rows as the model takes them."""
-        self._check_fitted()
-        if self.model_.reads_texts:
-            return texts_of(data)
+        self.check_fitted()
+        if self.model_.takes == "texts":
+            return data.texts_to_read()
         return features_as_learned(data, self.vectorizer_, self.model_.n_features_in_)
 
-    def predict_topk(
-        self,
-        texts: Any,
-        k: int = 5,
-        *,
-        include: Iterable[str] | None = None,
-        exclude: Iterable[str] | None = None,
-        min_score: float | None = None,
-        filters: Any = None,
-    ) -> TopK:
-        """The `k` best labels of each text (or row of a `Dataset`), best first.
-
-        With `include`, only labels of these names can be answers; those in `exclude` cannot, nor can labels that score
-        less than `min_score`, nor pairs (row, label id) in `filters`.
-        """
-        self._check_fitted()
-        rows = self._rows(texts)
-        if include is None and exclude is None and min_score is None and filters is None:
-            return self.model_.predict_topk(rows, k)
-        limits = {"include": self._ids(include), "exclude": self._ids(exclude), "min_score": min_score}
-        return answered_and_filtered(
-            lambda n: self.model_.predict_topk(rows, n, **limits), check_k(k, len(self.labels_)), filters, len(texts)
-        )
-
-    def _rows(self, texts: Any) -> Any:
-        """Texts as the model takes them, a few strings by a way that is as short as they are."""
-        if isinstance(self.vectorizer_, TextVectorizer):
-            rows = self.vectorizer_.native_rows(texts, self.model_.n_features_in_)
-            if rows is not None:
-                return rows
-        return self.features(texts if isinstance(texts, Dataset) else Dataset(texts=strings(texts, "texts")))
-
-    def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
-        """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
-        top = self.predict_topk(texts, k, **limits)
-        return [
-            [(self.labels_[label], score) for label, score in zip(ids, scores, strict=True) if label >= 0]
-            for ids, scores in zip(top.ids.tolist(), top.scores.tolist(), strict=True)
-        ]
+    def _limits(self, include: Any, exclude: Any, min_score: float | None) -> Limits:
+        return super()._limits(self._ids(include), self._ids(exclude), min_score)
 
     def _ids(self, names: Iterable[str] | None) -> Any:
         if names is None:
@@ -232,17 +213,45 @@ class TextClassifier(Params, Saved):
             raise ParameterError(f"the model has no label named {wanted[int(np.argmin(ids))]!r}; check its spelling")
         return ids
 
-    def predict(self, texts: Any, k: int | None = None) -> Any:
-        """An indicator matrix (sparse, rows × labels), as `Model.predict` gives it."""
-        self._check_fitted()
-        return self.model_.predict(self._rows(texts), k)
+    def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
+        """As its model, for texts or the rows of a `Dataset`."""
+        self.check_fitted()
+        rows = self.features(X if isinstance(X, Dataset) else Dataset(texts=as_texts(X, "texts")))
+        answers: TopK = self.model_.answer(rows, k, limits, filters)
+        return answers
+
+    def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
+        return self.answer(X, k, limits)
+
+    def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
+        """A few strings by a way that is as short as they are."""
+        if "_settled" not in self.__dict__:
+            self.check_fitted()
+        if self.vectorizer_ is None:
+            return None
+        rows = self.vectorizer_.native_rows(X, self.model_.n_features_in_)
+        if rows is None:
+            return None
+        answers: TopK = self.model_.predict_topk(rows, k)
+        return answers
+
+    def _parts(self) -> list[Any]:
+        return [part for part in (self.model_, self.vectorizer_) if part is not None]
+
+    def suggest(self, texts: Any, k: int = 5, **limits: Any) -> list[list[tuple[str, float]]]:
+        """The names and scores of the `k` best labels of each text, best first; `limits` as for `predict_topk`."""
+        top = self.predict_topk(texts, k, **limits)
+        return [
+            [(self.labels_[label], score) for label, score in zip(ids, scores, strict=True) if label >= 0]
+            for ids, scores in zip(top.ids.tolist(), top.scores.tolist(), strict=True)
+        ]
 
     def evaluate(self, data: Dataset, *, ks: tuple[int, ...] = (1, 3, 5), **options: Any) -> dict[str, float]:
         """Metrics in percent on labelled rows, propensity-scored ones with the training labels' frequencies.
 
         Labels that occur only in `data` count as misses. Pairs in `data.filters` are dropped before ranking.
         """
-        self._check_fitted()
+        self.check_fitted()
         if not ks or max(ks) > max(len(self.labels_), _ANY_K):
             raise ParameterError(f"ks is {tuple(ks)}; give whole numbers from 1 to the number of labels")
         aligned = data.align(self.labels_)
@@ -253,13 +262,9 @@ class TextClassifier(Params, Saved):
         options.setdefault("inv_propensity", self.inverse_propensities())
         return evaluate(top, aligned.Y, ks=ks, filters=aligned.filters, n_threads=self.n_threads, **options)
 
-    def score(self, texts: Any, labels: Any) -> float:
-        """P@1 between 0 and 1 against a rows × labels matrix."""
-        return evaluate(self.predict_topk(texts, 1), labels, ks=(1,), metrics=("P",))["P@1"] / 100
-
     def inverse_propensities(self, family: str = "default") -> InversePropensities:
         """Inverse propensities from the training labels' frequencies."""
-        self._check_fitted()
+        self.check_fitted()
         return inverse_propensities(self.frequencies_, self.n_rows_, family=family)
 
     def compressed(self, *, max_features: int | None = None, **how: Any) -> TextClassifier:
@@ -274,15 +279,19 @@ class TextClassifier(Params, Saved):
             >>> tagger.compressed(max_features=2).describe()["features"]
             2
         """
-        self._check_fitted()
-        model: Any = self.model_
-        if not hasattr(model, "compressed"):
+        self.check_fitted()
+        model = self.model_
+        if not isinstance(model, Compressible):
             raise ParameterError(f"a model of the kind {model.kind!r} cannot be compressed: train --model softmax-tree")
         copy = type(self)(**self.get_params(deep=False))
         copy.__dict__ |= {name: value for name, value in self.__dict__.items() if name.endswith("_")}
-        terms: Any = self.vectorizer_
-        has_terms = isinstance(terms, TextVectorizer) and terms.n_buckets is None
-        if max_features is not None and has_terms and terms.n_features_ == model.n_features_in_:
+        terms = self.vectorizer_
+        if (
+            max_features is not None
+            and terms is not None
+            and terms.has_names
+            and terms.n_features_ == model.n_features_in_
+        ):
             kept = model.features_that_matter(max_features)
             copy.vectorizer_, model, max_features = terms.restricted_to(kept), model.restricted_to(kept), None
         copy.model_ = model.compressed(max_features=max_features, **how)
@@ -297,7 +306,7 @@ class TextClassifier(Params, Saved):
         """Everything the store needs."""
         from labelwood.store import State
 
-        self._check_fitted()
+        self.check_fitted()
         parts = {"model": self.model_.state()}
         if self.vectorizer_ is not None:
             parts["vectorizer"] = self.vectorizer_.state()
@@ -317,15 +326,17 @@ class TextClassifier(Params, Saved):
     def from_state(cls, state: State) -> Self:
         """The classifier that `state` describes; raises `ModelError` where its fields contradict each other."""
         inner = state.parts.get("model")
-        if inner is None or inner.kind not in MODELS | OF_TEXTS or "labels" not in state.names:
+        if inner is None or inner.kind == cls.kind or takes(inner.kind) is None or "labels" not in state.names:
             raise ModelError("the model lacks its labels or its inner model: save it again")
-        model = model_class(inner.kind).from_state(inner)
+        model: Any = from_state(inner)
         words = state.parts.get("vectorizer")
         vectorizer = None if words is None else _vectorizer_from(words, model)
         # Parameters are those of copies that are not fitted, as after `fit`: changing them changes no answers.
-        classifier = cls(model=_not_fitted(model), vectorizer=None if vectorizer is None else _not_fitted(vectorizer))
+        classifier = cls(model=unfitted(model), vectorizer=None if vectorizer is None else unfitted(vectorizer))
         classifier.model_, classifier.vectorizer_ = model, vectorizer
+        classifier.learned_with_ = classifier.settled()
         classifier.labels_ = LabelIndex(state.names["labels"])
+        classifier.n_labels_, classifier.labels_per_row_ = len(classifier.labels_), model.labels_per_row_
         classifier.label_texts_ = state.names.get("label_texts")
         classifier.frequencies_ = state.array("frequencies", np.int64, 1)
         classifier.n_rows_ = state.count("n_rows", most=2**63 - 1)
@@ -338,40 +349,15 @@ class TextClassifier(Params, Saved):
 
     def describe(self) -> dict[str, Any]:
         """What a person asks for first."""
-        self._check_fitted()
-        from_texts = self.vectorizer_ is not None or self.model_.reads_texts
+        self.check_fitted()
+        from_texts = self.vectorizer_ is not None or self.model_.takes == "texts"
         return {**self.model_.describe(), "from_texts": from_texts, "training_rows": self.n_rows_}
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            classifier_tags=ClassifierTags(multi_class=False, multi_label=True),
-            input_tags=InputTags(string=True, two_d_array=False),
-        )
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise not_fitted(self)
-        if "_settled" not in self.__dict__:
-            self.settled()
-
-    def _fresh(self, part: Any) -> Any:
-        """A copy of an unfitted part that uses this classifier's threads."""
-        copy = _not_fitted(part)
-        return copy if self.n_threads is None else copy.set_params(n_threads=self.n_threads)
-
-
-def _not_fitted(part: Any) -> Any:
-    return type(part)(**part.get_params(deep=False))
 
 
 def _vectorizer_from(state: State, model: Any) -> Vectorizer:
     if state.kind not in _VECTORIZERS:
         raise ModelError(f"this Labelwood has no vectorizer of the kind {state.kind!r}: install a newer one")
     found: Vectorizer = _VECTORIZERS[state.kind].from_state(state)
-    if model.reads_texts or found.n_features_ > model.n_features_in_:  # fewer, where numbers stand beside texts
+    if model.takes == "texts" or found.n_features_ > model.n_features_in_:  # fewer, where numbers stand beside texts
         raise ModelError("the model's vectorizer makes other features than the model has: save it again")
     return found

@@ -38,17 +38,6 @@ def feature_names(vectorizer: Vectorizer | None, X: Any) -> list[str]:
     return terms + [""] * (X.shape[1] - len(terms))
 
 
-def labels_to_learn_from(data: Dataset) -> Any:
-    """Rows × labels with a column for every label that has a name, whether or not a row has it.
-
-    Example:
-        >>> labels_to_learn_from(Dataset(Y=[[1]], labels=["a", "b"])).shape
-        (1, 2)
-    """
-    Y = data.Y
-    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(len(data), data.n_labels))
-
-
 def features_as_learned(data: Dataset, vectorizer: Vectorizer | None, n_features: int) -> Any:
     """Features of other rows, made as those that were learned from.
 
@@ -62,34 +51,6 @@ def features_as_learned(data: Dataset, vectorizer: Vectorizer | None, n_features
             raise LabelwoodError("the model was trained on texts and these rows have none: name the text column")
         words = vectorizer.transform(data.texts)
     return _widened(_joined(words, data), n_features)
-
-
-def texts_of(data: Dataset) -> Any:
-    """The texts of rows, for a model that reads them by itself.
-
-    Example:
-        >>> texts_of(Dataset.from_texts(["a dog"])).to_pylist()
-        ['a dog']
-    """
-    if data.texts is None:
-        raise LabelwoodError("the model reads texts and these rows have none: name the text column")
-    return data.texts
-
-
-def label_texts_of(data: Dataset) -> Any:
-    """Texts of labels; their names where they have none, unless these are mere numbers.
-
-    Example:
-        >>> label_texts_of(Dataset.from_texts(["a dog"], [["animal"]])).to_pylist()
-        ['animal']
-    """
-    if data.label_texts is not None:
-        return data.label_texts
-    assert data.labels is not None
-    names = data.labels.to_arrow()
-    if all(name.isdecimal() for name in names.to_pylist()):
-        raise LabelwoodError("the labels have neither texts nor names to learn from: name a label file")
-    return names
 
 
 def _joined(words: Any, data: Dataset) -> Any:

@@ -57,6 +57,18 @@ class JoinedVectorizer(Params):
         self._check_fitted()
         return sparse.hstack([part.transform(texts) for part in self.parts_], format="csr")
 
+    has_names: ClassVar[bool] = False  # whether each feature has a name that `restricted_to` could keep or drop
+
+    def native_rows(self, texts: Any, n_features: int) -> Any:
+        """A few texts on a short way to the model; there is none for several parts."""
+        return None
+
+    def use_threads(self, n_threads: int | None) -> None:
+        """Answers with so many threads from now on, in all parts."""
+        self.n_threads = n_threads
+        for part in self.parts_:
+            part.use_threads(n_threads)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The terms of all parts in the order of their columns; buckets of hashed terms have no name."""
         self._check_fitted()

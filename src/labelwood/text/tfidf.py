@@ -149,6 +149,15 @@ class TextVectorizer(Params):
             return X
         return native.transform(_prepared(as_documents(texts), learned.params), threads)
 
+    @property
+    def has_names(self) -> bool:
+        """Whether each feature has a name, so that `restricted_to` can keep some."""
+        return self.n_buckets is None
+
+    def use_threads(self, n_threads: int | None) -> None:
+        """Answers with so many threads from now on."""
+        self.n_threads = n_threads
+
     def native_rows(self, texts: Any, n_features: int) -> Any:
         """A few texts as `_native.Rows`, which models take as well, widened to so many features.
 

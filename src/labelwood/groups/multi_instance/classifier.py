@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -14,8 +14,9 @@ from labelwood import devices
 from labelwood.arrays.rows import Features, Floats, Sparse, as_features, as_labels, shape_of
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k, padded
+from labelwood.contract.examples import Examples, as_weights
+from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import Limits
-from labelwood.contract.model import Model, as_weights
 from labelwood.contract.params import Count, Seed, Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.groups.multi_instance import training
@@ -33,7 +34,7 @@ _SAME = 1e-6  # what is left of a vector's length without the mean if it was the
 _ARRAYS = {"hidden_weights": 2, "hidden_bias": 1, "concept_weights": 3, "concept_bias": 2, "offsets": 1}
 
 
-class MultiInstanceClassifier(Model):
+class MultiInstanceClassifier(FeatureModel):
     """A network that scores every instance for every label, and a bag by its best instance for the label.
 
     This is Deep-MIML, and with `label_embeddings` its co-attention form: there an instance counts for a label the
@@ -77,6 +78,7 @@ class MultiInstanceClassifier(Model):
     """
 
     kind: ClassVar[str] = "multi-instance"
+    uses: ClassVar[frozenset[str]] = frozenset({"row_weights", "groups"})
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "device"})
 
     network_: Network
@@ -117,34 +119,31 @@ class MultiInstanceClassifier(Model):
         self.verbose = verbose
         self.n_threads = n_threads
 
-    def fit(self, X: Any, Y: Any, *, row_weights: Any = None) -> Self:
-        """Learns from bags `X` and bags × labels `Y`, whose entries count how often a bag has a label.
+    def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
+        """Bags and bags × labels, whose entries count how often a bag has a label; `row_weights` are of bags.
 
-        Bags are (rows × features, the number of each row's bag), a list of matrices, an array of bags × instances ×
-        features, or plain rows, each a bag of its own. `row_weights` says how much each bag counts.
-
-        An interrupt from the keyboard leaves the model as it was after the last epoch that was finished.
+        Bags are rows and the group of each; or (rows, groups), a list of matrices, an array of bags × instances ×
+        features, or plain rows, each a bag of its own.
         """
-        settings = self.settled()
         training.check_torch()
-        bags = as_bags(X)
-        n_rows, n_features = shape_of(bags.rows)
+        bags = as_bags((X, given["groups"]) if "groups" in given else X)
+        return Examples(bags, _as_counts(Y, len(bags)), row_weights=as_weights(given.get("row_weights"), len(bags)))
+
+    def _count(self, examples: Examples) -> None:
+        n_rows, n_features = shape_of(examples.X.rows)
         if n_rows == 0 or n_features == 0:
             raise LabelwoodError(f"the bags hold {n_rows} row(s) of {n_features} feature(s): give at least one of each")
-        counts = _as_counts(Y, len(bags))
-        weights = as_weights(row_weights, len(bags))
-        embeddings = self._embeddings(bags, counts)
-        for name in ("n_labels_", "network_", "epochs_"):  # what was learned before is not for these counts
-            self.__dict__.pop(name, None)
-        self.n_features_in_, self.learned_with_ = n_features, settings
-        total = float(counts.values.sum(dtype=np.float64))
-        self.labels_per_row_ = min(counts.n_cols, max(1, round(total / n_rows)))
-        self._fit(bags, counts, weights, embeddings)
-        return self
+        self.n_features_in_, self.n_labels_, self.epochs_ = n_features, examples.Y.n_cols, 0
+        total = float(examples.Y.values.sum(dtype=np.float64))
+        self.labels_per_row_ = min(examples.Y.n_cols, max(1, round(total / n_rows)))
 
-    def _fit(  # type: ignore[override]  # bags, not rows: `fit` is the only one to call it
-        self, bags: Bags, Y: Sparse, weights: Floats, embeddings: Floats | None
-    ) -> None:
+    def _has_learned(self) -> bool:
+        return self.epochs_ > 0
+
+    def _fit(self, examples: Examples) -> None:
+        """An interrupt from the keyboard leaves what was learned until the last epoch that was finished."""
+        bags, Y, weights = examples.X, examples.Y, examples.row_weights
+        embeddings = self._embeddings(bags, Y)
         network = Network.random(
             n_features=self.n_features_in_,
             hidden=self.hidden,
@@ -169,7 +168,7 @@ class MultiInstanceClassifier(Model):
         ):
             after_each = training.epochs(network, bags, Y, weights=weights, course=course, device=device)
             for epochs, learned in enumerate(after_each, start=1):
-                self.network_, self.epochs_, self.n_labels_ = learned, epochs, Y.n_cols
+                self.network_, self.epochs_ = learned, epochs
 
     def _useful_threads(self, bags: Bags, n_labels: int) -> int:
         """So many threads have enough to do; with more they would wait for each other."""

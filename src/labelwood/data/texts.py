@@ -1,0 +1,42 @@
+"""What a text is: everything that takes texts from callers takes them through here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from labelwood.errors import LabelwoodError
+
+
+def strings(values: Any, name: str) -> Any:
+    """An Arrow array of strings; anything else among the values is an error.
+
+    Example:
+        >>> len(strings(["a", "b"], "texts"))
+        2
+    """
+    if isinstance(values, str):
+        raise LabelwoodError(f"{name} is a single string: put it into a list")
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.cast(pa.large_string())
+    try:
+        return pa.array(list(values), pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError) as e:
+        raise LabelwoodError(f"{name} must be strings ({e}); for numeric features use a model directly") from None
+
+
+def as_texts(texts: Any, name: str) -> Any:
+    """Texts in one Arrow array, each a string.
+
+    Example:
+        >>> as_texts(["a dog"], "texts").to_pylist()
+        ['a dog']
+    """
+    found = strings(texts, name)
+    if hasattr(found, "combine_chunks"):
+        found = found.combine_chunks()
+    if found.null_count:
+        missing = found.is_null().to_pylist().index(True)
+        raise LabelwoodError(f"{name}[{missing}] is None: give a string, which may be empty")
+    return found

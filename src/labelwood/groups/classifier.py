@@ -1,0 +1,130 @@
+"""A model of single rows from labels of groups: EAGLE hands them to rows, and any model learns from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from labelwood.arrays.rows import as_features, as_labels, shape_of
+from labelwood.arrays.topk import TopK
+from labelwood.contract.checks import check_params
+from labelwood.contract.examples import Examples, as_weights
+from labelwood.contract.feature_model import FeatureModel
+from labelwood.contract.kinds import from_state, model_class, takes
+from labelwood.contract.limits import NO_LIMITS, Limits
+from labelwood.contract.params import Params, Threads, unfitted
+from labelwood.errors import LabelwoodError, ModelError
+from labelwood.groups.eagle import Eagle
+from labelwood.groups.grouped import as_counts
+from labelwood.groups.imputing import Imputed, impute
+
+if TYPE_CHECKING:
+    from labelwood.store import State
+
+
+class GroupedClassifier(FeatureModel):
+    """Learns to label single rows where only groups of rows have labels: `Eagle` hands them out, and a model learns.
+
+    Parameters:
+        model: The name of a model over features (see `labelwood.contract.kinds`), or one that is not fitted yet.
+        eagle: How labels are handed to rows; by the defaults of `Eagle` if not given.
+        choose: Whether parameters of `eagle` are first chosen by groups that are held out (`choose_eagle`).
+        baseline: Whether instead rows get all labels of their groups.
+        n_threads: How many threads to use; what the parts say themselves if not given.
+
+    Fitted attributes: `model_`, and `imputed_`, an `Imputed`: which row got which label, how sure that is, and whether
+    it is advised.
+
+    Example:
+        >>> import labelwood as lw
+        >>> dog, rose, oak = [1, 0, 0], [0, 1, 0], [0, 0, 1]  # pages of two paragraphs, whose tags are animal and plant
+        >>> X, pages, tags = [dog, rose, oak, dog, rose, oak], [0, 0, 1, 1, 2, 2], [[1, 1], [1, 0], [0, 1]]
+        >>> model = GroupedClassifier(model="centroid").fit(X, tags, groups=pages)
+        >>> model.predict_topk([dog, rose], k=1).ids.ravel().tolist()
+        [0, 1]
+    """
+
+    kind: ClassVar[str] = "grouped"
+    uses: ClassVar[frozenset[str]] = frozenset({"groups", "row_weights"})
+    needs: ClassVar[frozenset[str]] = frozenset({"groups"})
+
+    model_: Any
+    imputed_: Imputed | None
+
+    def __init__(
+        self,
+        *,
+        model: Params | str = "tree",
+        eagle: Eagle | None = None,
+        choose: bool = False,
+        baseline: bool = False,
+        n_threads: Threads = None,
+    ) -> None:
+        self.model = model
+        self.eagle = eagle
+        self.choose = choose
+        self.baseline = baseline
+        self.n_threads = n_threads
+
+    def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
+        """Rows, the group of each (or rows × groups), and groups × labels: how often a group was given a label."""
+        features = as_features(X)
+        weights = as_weights(given.get("row_weights"), shape_of(features)[0])
+        counts = as_labels(Y) if Y is None else as_counts(Y)  # the former says what is missing
+        return Examples(features, counts, groups=given["groups"], row_weights=weights)
+
+    def _fit(self, examples: Examples) -> None:
+        model = unfitted(model_class(self.model)() if isinstance(self.model, str) else self.model, self.n_threads)
+        if takes(getattr(model, "kind", "")) != "features":
+            raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
+        eagle = None if self.eagle is None else unfitted(self.eagle, self.n_threads)
+        imputed = impute(
+            examples.X, examples.groups, examples.Y, eagle=eagle, baseline=self.baseline, choose=self.choose
+        )
+        labels = as_labels(imputed.Y, shape_of(examples.X)[0])
+        self.model_ = model.learn(Examples(examples.X, labels, row_weights=examples.row_weights))
+        self.imputed_, self.labels_per_row_ = imputed, self.model_.labels_per_row_
+
+    def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
+        """As the model that has learned from the rows' labels."""
+        self.check_fitted()
+        answers: TopK = self.model_.answer(X, k, limits, filters)
+        return answers
+
+    def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
+        return self.answer(X, k, limits)
+
+    def _parts(self) -> list[Any]:
+        return [self.model_]
+
+    def state(self) -> State:
+        """Everything the store needs; the labels that rows got are not kept."""
+        state = super().state()
+        eagle = state.params["eagle"]
+        kept = None if eagle is None else {**eagle.get_params(deep=False), "n_threads": None}
+        params = {"eagle": kept, "choose": state.params["choose"], "baseline": state.params["baseline"]}
+        return replace(state, params=params, parts={"model": self.model_.state()})
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        eagle = state.params.get("eagle")
+        if eagle is not None:
+            if not isinstance(eagle, dict):
+                raise ModelError("the model's parameters of eagle are not a table: save it again")
+            check_params(Eagle, eagle)
+            eagle = Eagle(**eagle)
+        return super().from_state(replace(state, params={**state.params, "eagle": eagle}))
+
+    def _arrays(self) -> Mapping[str, Any]:
+        return {}
+
+    def _restore(self, state: State) -> None:
+        inner = state.parts.get("model")
+        if inner is None or inner.kind == self.kind or takes(inner.kind) != "features":
+            raise ModelError("the model lacks its inner model: save it again")
+        self.model_ = from_state(inner)
+        self.model, self.imputed_ = unfitted(self.model_), None
+        if (self.model_.n_features_in_, self.model_.n_labels_) != (self.n_features_in_, self.n_labels_):
+            raise ModelError("the model's inner model has other features or labels than it has: save it again")
