@@ -1,8 +1,9 @@
 """Makes the golden models: one small saved model of each kind, with what it answers.
 
-    python -m tests.golden.make tests/golden/format-1
+    python -m tests.golden.make tests/golden/format-1 [NAME …]
 
-Every format of models gets a folder once, made by the version that introduced it. `test_golden.py` checks that all of
+Every format of models gets a folder once, made by the version that introduced it, and so does every new kind.
+`test_golden.py` checks that all of
 them load and answer the same for ever, so a folder that is there is never made anew.
 """
 
@@ -121,6 +122,10 @@ def makers(data: lw.Dataset, encoder: Path) -> dict[str, tuple[str, Callable[[],
             lambda: tiny.fit(texts, Y, data.label_texts).set_params(probes=2).fit_classifiers(texts, Y),
         ),
         "fused": ("texts", lambda: lw.FusedClassifier(members=pair).fit(texts, Y, data.label_texts)),
+        "grouped": (
+            "sparse",
+            lambda: lw.GroupedClassifier(eagle=lw.Eagle(iterations=5)).fit(X, group_labels, groups=groups),
+        ),
         "text-tree": ("texts", lambda: lw.TextClassifier().fit_dataset(data)),
         "text-joined": ("texts", lambda: lw.TextClassifier(model="one-vs-rest", vectorizer=joined).fit_dataset(data)),
         "text-groups": ("texts", lambda: lw.TextClassifier().fit_grouped(texts, groups, group_labels)),
@@ -161,6 +166,7 @@ def main() -> None:
     told: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         made = makers(data, write_encoder(Path(place, "encoder"), data))
+        made = {name: made[name] for name in sys.argv[2:] or made}
         for name, (_, make) in made.items():
             make().save(folder / name)
     for name, (reads, _) in made.items():

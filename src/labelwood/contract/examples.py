@@ -53,9 +53,10 @@ def usable(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         labelwood.errors.ParameterError: TreeClassifier makes no use of label_texts (texts of labels): leave it out
     """
     found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
-        if name not in model.uses:
-            raise ParameterError(f"{type(model).__name__} makes no use of {name} ({EXTRAS[name]}): leave it out")
+    useless = [name for name in found if name not in model.uses]
+    if useless:
+        name = type(model).__name__
+        raise ParameterError(f"{name} makes no use of {useless[0]} ({EXTRAS[useless[0]]}): leave it out")
     return found
 
 
@@ -69,8 +70,9 @@ def check_needs(model: Any, given: Iterable[str]) -> None:
         ...
         labelwood.errors.LabelwoodError: PrimeClassifier learns from texts of labels: give label_texts
     """
+    needs = model.needs
     for name, what in EXTRAS.items():
-        if name in model.needs and name not in given:
+        if name in needs and name not in given:
             raise LabelwoodError(f"{type(model).__name__} learns from {what}: give {name}")
 
 

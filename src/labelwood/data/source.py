@@ -50,6 +50,7 @@ class Source:
 
     def __init__(self, path: str | PathLike[str], limits: ReadLimits | None = None) -> None:
         self.path = Path(path)
+        self.name = plain_name(self.path)  # without folder and compression suffix
         self.limits = limits or ReadLimits()
         self.is_stdin = str(path) == "-"
         self._rest: IO[bytes] | None = None  # what follows the head of a stream that can be read once
@@ -57,11 +58,6 @@ class Source:
 
     def __str__(self) -> str:
         return "standard input" if self.is_stdin else str(self.path)
-
-    @property
-    def name(self) -> str:
-        """The file's name without folder and compression suffix."""
-        return plain_name(self.path)
 
     @property
     def stored_size(self) -> int:

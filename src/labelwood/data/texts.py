@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from labelwood.errors import LabelwoodError
 
+FEW = 64  # so many texts are one part of native loops, which one thread does anyway
+
 
 def strings(values: Any, name: str) -> Any:
     """An Arrow array of strings; anything else among the values is an error.
@@ -40,3 +42,19 @@ def as_texts(texts: Any, name: str) -> Any:
         missing = found.is_null().to_pylist().index(True)
         raise LabelwoodError(f"{name}[{missing}] is None: give a string, which may be empty")
     return found
+
+
+def few_texts(texts: Any) -> list[Any] | None:
+    """The list of a tuple, an array or a Series of few texts, which have a short way to a model; None for all else.
+
+    Example:
+        >>> few_texts(("a dog", "a rose")), few_texts(pa.array(["a dog"])), few_texts("a dog")
+        (['a dog', 'a rose'], ['a dog'], None)
+    """
+    if isinstance(texts, tuple):
+        return list(texts)
+    as_list = getattr(texts, "to_pylist", None) or getattr(texts, "tolist", None)
+    if as_list is None or not hasattr(texts, "__len__") or len(texts) > FEW:
+        return None
+    found = as_list()
+    return found if isinstance(found, list) else None

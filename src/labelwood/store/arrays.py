@@ -22,21 +22,26 @@ from labelwood.store.folder import Bytes
 from labelwood.store.manifest import ArraySpec
 
 
-def storable(value: Any, where: str) -> NDArray[Any]:
-    """The array in the order and byte order of the file; copied only where those differ.
+def storable(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """The arrays in the order and byte order of the file; copied only where those differ.
 
     Example:
-        >>> storable(np.arange(3, dtype=">i4"), "the array 'w'").dtype
+        >>> storable({"w": np.arange(3, dtype=">i4")})["w"].dtype
         dtype('int32')
     """
-    if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
-        found = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
-        raise ModelError(f"{where} cannot be saved: it {found} where an array of {', '.join(DTYPES)} belongs")
-    return np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
+    found = {}
+    for name, value in arrays.items():
+        if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
+            what = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
+            raise ModelError(
+                f"the array {prefix + name!r} cannot be saved: it {what} where an array of {', '.join(DTYPES)} belongs"
+            )
+        found[name] = np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
+    return found
 
 
 def write_arrays(draft: Draft, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays that `storable` returned, in the order and with the bytes of the safetensors package.
+    """Writes arrays that `storable` has returned, in the order and with the bytes of the safetensors package.
 
     That package writes to a path, which may meanwhile lead elsewhere, and hides what it writes from our hash.
     """

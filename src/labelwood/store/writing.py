@@ -51,11 +51,13 @@ class _Contents:
             raise ModelError(f"the model cannot be saved: its parts are nested more than {MAX_PARTS_DEPTH} deep")
         for name in (state.kind, *state.arrays, *state.names, *state.parts):
             _check_name(name)
+        arrays = storable(state.arrays, prefix)
+        self.arrays |= {prefix + name: array for name, array in arrays.items()}
         return {
             "kind": state.kind,
             "params": plain(state.params, f"{prefix}params"),
             "fitted": plain(state.fitted, f"{prefix}fitted"),
-            "arrays": {name: self._add_array(value, prefix + name) for name, value in state.arrays.items()},
+            "arrays": {name: {"dtype": a.dtype.name, "shape": list(a.shape)} for name, a in arrays.items()},
             "names": {name: self._add_names(value, prefix + name) for name, value in state.names.items()},
             "parts": {name: self.add(part, f"{prefix}{name}/") for name, part in state.parts.items()},
         }
@@ -71,10 +73,6 @@ class _Contents:
             entry["file"] = _keep(staging, "names", ".arrow", files, fill)
         with Draft(staging, FILE) as manifest:
             manifest.write(manifest_of(model, arrays_file, files))
-
-    def _add_array(self, value: Any, key: str) -> dict[str, Any]:
-        array = self.arrays[key] = storable(value, f"the array {key!r}")
-        return {"dtype": array.dtype.name, "shape": list(array.shape)}
 
     def _add_names(self, value: Any, key: str) -> dict[str, Any]:
         from labelwood.store.names import storable_names

@@ -17,7 +17,7 @@ from labelwood.contract.params import Params, Threads, unfitted
 from labelwood.contract.text_model import TextModel
 from labelwood.data.dataset import Dataset, Groups, from_names
 from labelwood.data.groups import check_groups, grouped_labels
-from labelwood.data.texts import as_texts
+from labelwood.data.texts import as_texts, few_texts
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
 from labelwood.labels import InversePropensities, LabelIndex, inverse_propensities, label_frequencies
 from labelwood.labels.given import is_matrix, name_lists
@@ -72,13 +72,13 @@ class TextClassifier(TextModel):
     @property
     def uses(self) -> frozenset[str]:
         """What its model makes use of; names of features come from the vectorizer."""
-        uses: frozenset[str] = self._new_model().uses
+        uses: frozenset[str] = self._given_model().uses
         return uses - {"feature_names"}
 
     @property
     def needs(self) -> frozenset[str]:
         """What its model needs, but for texts of labels, in whose place names can stand."""
-        needs: frozenset[str] = self._new_model().needs
+        needs: frozenset[str] = self._given_model().needs
         return needs - {"feature_names", "label_texts"}
 
     @property
@@ -143,7 +143,8 @@ class TextClassifier(TextModel):
             raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
         own = as_labels(data.labels_to_learn_from()) if data.groups is None else from_scipy(data.groups.Y)
         weights = as_weights(given.get("row_weights"), len(data))
-        return Examples(data, own, filters=data.filters if "filters" in self.uses else None, row_weights=weights)
+        filters = data.filters if data.filters is not None and "filters" in self.uses else None
+        return Examples(data, own, filters=filters, row_weights=weights)
 
     def _data(self, texts: Any, Y: Any, given: Mapping[str, Any]) -> Dataset:
         if "groups" in given:
@@ -161,12 +162,15 @@ class TextClassifier(TextModel):
         of_row, counts, labels = grouped_labels(groups, group_labels)
         return Dataset(texts=texts, labels=labels, groups=Groups(of_row, counts))
 
-    def _new_model(self) -> Any:
-        """The model that is to learn, not fitted and with the threads of this classifier."""
-        model = unfitted(model_class(self.model)() if isinstance(self.model, str) else self.model, self.n_threads)
+    def _given_model(self) -> Any:
+        model: Any = model_class(self.model)() if isinstance(self.model, str) else self.model
         if getattr(model, "takes", None) is None or model.kind == self.kind:
             raise ParameterError("model must be a model that is no TextClassifier itself, or the name of one")
         return model
+
+    def _new_model(self) -> Any:
+        """The model that is to learn, not fitted and with the threads of this classifier."""
+        return unfitted(self._given_model(), self.n_threads)
 
     def _count(self, examples: Examples) -> None:
         pass  # known once names and model are there
@@ -229,7 +233,8 @@ class TextClassifier(TextModel):
             self.check_fitted()
         if self.vectorizer_ is None:
             return None
-        rows = self.vectorizer_.native_rows(X, self.model_.n_features_in_)
+        texts = X if type(X) is list else few_texts(X)
+        rows = self.vectorizer_.native_rows(texts, self.model_.n_features_in_)
         if rows is None:
             return None
         answers: TopK = self.model_.predict_topk(rows, k)

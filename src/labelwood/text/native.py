@@ -15,8 +15,6 @@ from labelwood.text.documents import Documents
 Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]  # bytes and offsets
 Weighing: TypeAlias = tuple[bool, bool, int, NDArray[np.float64] | None]  # binary, sublinear, norm, idf
 
-FEW = 64  # so many texts are one part of native loops, which one thread does anyway
-
 
 class NativeVectorizer:
     """Turns texts into tf-idf weights; made once, since the terms are put into a table for it.

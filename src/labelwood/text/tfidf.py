@@ -14,9 +14,10 @@ from labelwood import _native
 from labelwood.arrays.threads import thread_count
 from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
+from labelwood.data.texts import FEW
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
-from labelwood.text.native import FEW, NativeVectorizer, Terms, Weighing, to_scipy
+from labelwood.text.native import NativeVectorizer, Terms, Weighing, to_scipy
 
 if TYPE_CHECKING:
     from labelwood.store import State
