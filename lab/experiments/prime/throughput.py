@@ -65,8 +65,8 @@ class Bench:
 
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
-        from labelwood.arrays.rows import as_labels  # noqa: PLC0415
 
+        from labelwood.arrays.rows import as_labels  # noqa: PLC0415
         from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
         from labelwood.dual_encoder.gpu.precision import half_for  # noqa: PLC0415
         from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415
