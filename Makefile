@@ -120,16 +120,18 @@ experiment-aggregated: RUN = experiments.aggregated_labels.run $(DATA) -o build/
 experiment-prime: RUN = experiments.prime.run $(DATA) --checkpoint $(CHECKPOINT) -o build/prime --compile
 report = --json build/$(1).json --table build/$(1).md
 
-## results                     The pages of docs/results, from the records that are kept beside experiments and benchmarks.
+## results                     The pages of docs/results, from the records kept beside experiments and benchmarks.
 results: $(VENV)/.tested
-	$(foreach page,$(filter-out %/common/page.py,$(wildcard lab/experiments/*/page.py lab/benchmarks/page.py)),$(BIN)/python -m $(subst /,.,$(page:.py=)) &&) true
+	$(foreach page,$(PAGES),$(BIN)/python -m $(page) &&) true
 
-## docs                        The site, in build/docs. A warning is an error, and so is a link within the site that leads nowhere.
+PAGES := $(subst /,.,$(basename $(filter-out %/common/page.py,$(wildcard lab/experiments/*/page.py)) lab/benchmarks/page.py))
+
+## docs                        The site, in build/docs. A warning or a lost link within it is an error.
 docs: $(VENV)/.tested
 	$(SPHINX) -b html docs build/docs
 	@echo "Open build/docs/index.html"
 
-## docs-links                  Links to other sites as well, which needs the internet.
+## docs-links                  Whether links to other sites lead anywhere: needs the internet.
 docs-links: $(VENV)/.tested
 	$(SPHINX) -b linkcheck docs build/docs-links
 

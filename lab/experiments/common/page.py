@@ -91,8 +91,8 @@ def filled(template: Path, recorded: Mapping[str, Table] | None = None) -> str:
 
 def head(folder: Path, used: list[Made], n_recorded: int, n_lost: int) -> str:
     """Which command wrote the page, and the commits, days and machines of its tables."""
-    module = ".".join(folder.resolve().relative_to(ROOT).parts)
-    lines = [f"`python -m {module}.page` wrote this page."]
+    module = ".".join((folder.resolve().relative_to(ROOT) / "page").parts)
+    lines = [f"`python -m {module}` wrote this page."]
     if n_recorded:
         lines.append(f"Tables with a record: {n_recorded}. {said(each for each in used if 'commit' in each)}")
     if n_lost:

@@ -21,6 +21,7 @@ import numpy as np
 from lab.experiments.common.kept import Kept
 from lab.experiments.prime.corpora import MAX_TOKENS, NAMES, Corpus
 from lab.experiments.prime.learning import Trials
+from labelwood.arrays.rows import as_labels
 
 SETS = tuple(NAMES)
 BATCH = 2048  # queries
@@ -66,7 +67,6 @@ class Bench:
     def __init__(self, trials: Trials) -> None:
         import torch  # noqa: PLC0415  # only where something is trained
 
-        from labelwood.arrays.rows import as_labels  # noqa: PLC0415
         from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
         from labelwood.dual_encoder.gpu.precision import half_for  # noqa: PLC0415
         from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415

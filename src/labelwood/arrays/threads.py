@@ -6,6 +6,7 @@ import os
 
 from labelwood.arrays.values import whole_number
 
+FEW = 64  # so many texts are one part of native loops, which one thread does anyway
 _MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelwood.arrays.rows import Floats, Sparse
 from labelwood.arrays.values import real_vector
-from labelwood.errors import LabelwoodError, ParameterError
+from labelwood.errors import ParameterError
 
 # What `fit` may be given besides rows and their labels, and how an error says what it is.
 EXTRAS = {
@@ -68,12 +68,12 @@ def check_needs(model: Any, given: Iterable[str]) -> None:
         >>> check_needs(PrimeClassifier(), [])
         Traceback (most recent call last):
         ...
-        labelwood.errors.LabelwoodError: PrimeClassifier learns from texts of labels: give label_texts
+        labelwood.errors.ParameterError: PrimeClassifier learns from texts of labels: give label_texts
     """
     needs = model.needs
     for name, what in EXTRAS.items():
         if name in needs and name not in given:
-            raise LabelwoodError(f"{type(model).__name__} learns from {what}: give {name}")
+            raise ParameterError(f"{type(model).__name__} learns from {what}: give {name}")
 
 
 def as_weights(row_weights: Any, n_rows: int) -> Floats:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from labelwood.arrays.threads import FEW
 from labelwood.errors import LabelwoodError
-
-FEW = 64  # so many texts are one part of native loops, which one thread does anyway
 
 
 def strings(values: Any, name: str) -> Any:

@@ -190,9 +190,9 @@ class SoftmaxTreeClassifier(FeatureModel):
         from labelwood.text import word_vectors
 
         assert self.word_vectors is not None
-        if names is None or len(names) != n_features:
+        if len(names) != n_features:
             raise ParameterError(
-                "word_vectors needs the name of every feature: train from texts, or give feature_names"
+                f"feature_names has {len(names)} names and there are {n_features} features: give one for each"
             )
         given, found = word_vectors(self.word_vectors, names)
         if given.shape[1] != self.dim:

@@ -11,13 +11,14 @@ from annotated_types import Ge, Le, Len
 from numpy.typing import NDArray
 
 from labelwood import _native
-from labelwood.arrays.threads import thread_count
+from labelwood.arrays.threads import FEW, thread_count
 from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
-from labelwood.data.texts import FEW
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
 from labelwood.text.native import NativeVectorizer, Terms, Weighing, to_scipy
+from labelwood.text.pruning import idf_of, kept_terms
+from labelwood.text.restoring import restored_idf, restored_terms
 
 if TYPE_CHECKING:
     from labelwood.store import State
@@ -244,8 +245,8 @@ class TextVectorizer(Params):
         vectorizer = cls(**params)
         _check_together(vectorizer.get_params())
         vectorizer.n_features_ = state.count("n_features")
-        vectorizer.idf_ = _restored_idf(state, vectorizer.n_features_) if vectorizer.use_idf else None
-        terms = None if vectorizer.n_buckets else _restored_terms(state, vectorizer.n_features_)
+        vectorizer.idf_ = restored_idf(state, vectorizer.n_features_) if vectorizer.use_idf else None
+        terms = None if vectorizer.n_buckets else restored_terms(state, vectorizer.n_features_)
         if vectorizer.n_buckets not in (None, vectorizer.n_features_):
             raise ModelError("the model's n_buckets and n_features differ: save the model again")
         vectorizer._learned = _Learned(vectorizer.get_params(), _analysis(vectorizer.get_params()), terms)
@@ -286,13 +287,13 @@ class TextVectorizer(Params):
                 "empty vocabulary: the texts hold no terms, perhaps only stop words; "
                 "check stop_words, min_token and ngrams"
             )
-        kept = _kept_terms(params, n_texts, occurrences, count_of(documents))
+        kept = kept_terms(params, n_texts, occurrences, count_of(documents))
         columns = np.full(len(n_texts), -1, np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         if len(kept) < len(n_texts):
             terms = _native.pick_terms(*terms, kept)
         self.n_features_ = len(kept)
-        self.idf_ = _idf(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
+        self.idf_ = idf_of(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
         self._learned = _Learned(params, analysis, terms)
         return self._weigh(counts, columns) if with_matrix else None
 
@@ -303,7 +304,7 @@ class TextVectorizer(Params):
         self.n_features_ = n_buckets
         self.idf_ = None
         if params["use_idf"]:
-            self.idf_ = _idf(params, np.bincount(counts[1], minlength=n_buckets), count_of(documents))
+            self.idf_ = idf_of(params, np.bincount(counts[1], minlength=n_buckets), count_of(documents))
         self._learned = _Learned(params, analysis, None)
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
@@ -362,38 +363,6 @@ def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
     return with_lower_sigma(documents) if params["lowercase"] else documents
 
 
-def _kept_terms(
-    params: dict[str, Any], n_texts: NDArray[np.int64], occurrences: NDArray[np.int64], n_documents: int
-) -> NDArray[np.int64]:
-    """Ids of the terms that stay, ascending."""
-    fewest, most = (_as_count(params[name], n_documents) for name in ("min_df", "max_df"))
-    if most < fewest:
-        raise ParameterError(
-            f"max_df={params['max_df']} is fewer texts than min_df={params['min_df']}: raise max_df or lower min_df"
-        )
-    kept = np.flatnonzero((n_texts >= fewest) & (n_texts <= most))
-    limit = params["max_features"]
-    if limit is not None and len(kept) > limit:
-        # The same sort of the same numbers as scikit-learn's, so that ties fall the same way.
-        frequency = (n_texts if params["binary"] else occurrences)[kept].astype(np.float64)
-        kept = np.sort(kept[(-frequency).argsort()[:limit]])
-    if len(kept) == 0:
-        raise LabelwoodError("no terms remain after pruning: lower min_df or raise max_df")
-    return kept
-
-
-def _as_count(limit: float, n_documents: int) -> float:
-    return limit if isinstance(limit, Integral) else limit * n_documents
-
-
-def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -> NDArray[np.float64]:
-    extra = int(params["smooth_idf"])
-    seen = n_texts + extra > 0
-    idf = np.zeros(len(n_texts))
-    idf[seen] = np.log((n_documents + extra) / (n_texts[seen] + extra)) + 1.0
-    return idf
-
-
 def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
     return bool(params["binary"]), bool(params["sublinear_tf"]), _NORMS[params["norm"]], idf
 
@@ -402,35 +371,3 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return [_as_json(item) for item in value] if isinstance(value, tuple | list) else value
-
-
-def _restored_idf(state: State, n_features: int) -> NDArray[np.float64]:
-    idf = state.array("idf", np.float64, 1)
-    if len(idf) != n_features:
-        raise ModelError(f"the model has {len(idf)} idf weights for {n_features} features: save the model again")
-    if state.verify and not (np.isfinite(idf) & (idf >= 0)).all():
-        raise ModelError("the model's idf weights are not all finite and positive: save the model again")
-    return idf
-
-
-def _restored_terms(state: State, n_features: int) -> Terms:
-    terms = state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1)
-    if len(terms[1]) != n_features + 1:
-        raise ModelError(f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again")
-    if state.verify:
-        _verify_terms(terms)
-    return terms
-
-
-def _verify_terms(terms: Terms) -> None:
-    import pyarrow as pa
-
-    try:
-        _native.check_vocabulary(terms)
-        data, offsets = terms
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-        pa.LargeStringArray.from_buffers(len(offsets) - 1, buffers[1], buffers[2]).validate(full=True)
-    except LabelwoodError as e:
-        raise ModelError(str(e)) from None
-    except pa.ArrowInvalid:
-        raise ModelError("the model's vocabulary is not valid UTF-8: save the model again") from None
