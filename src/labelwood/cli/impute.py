@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
+from labelwood.cli.grouped import GroupOptions, assignment_options, read_groups
 from labelwood.cli.reading import about, check_not_read, with_data_options
 from labelwood.cli.train import table, vectorizer_of
 
@@ -53,7 +53,7 @@ def run(
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     if threads is not None:
         vectorizer.set_params(n_threads=threads)
-    how = how_to_hand_out(
+    how = assignment_options(
         table("eagle", settings.pop("eagle", {})) | settings, threads, baseline=baseline, choose=choose
     )
     rows = read_groups(data, reading, keep_unknown=True)

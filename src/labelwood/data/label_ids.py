@@ -15,7 +15,7 @@ from labelwood.errors import LabelwoodError
 LabelNumbers: TypeAlias = Literal["ids", "lines"]
 _WHOLE = r"^(0|[1-9][0-9]{0,17})$"
 _PADDED = r"^[0-9]{1,18}$"
-_MOSTLY = 0.9  # so much of numbers that are ids is no chance where less than half of the lines have one
+_MOSTLY = 0.9  # so many numbers match ids by accident only if at least half of the lines have an id
 
 
 UNLESS_OTHER = ", or say --no-label-file if that file is for other data"  # of one that was found and not given

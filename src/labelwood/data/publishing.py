@@ -113,7 +113,7 @@ def check_no_twin(path: Path, *inputs: Path) -> None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long is nobody's
+    except OSError:  # the name is too long, so there is no such file
         return False
 
 
