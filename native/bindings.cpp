@@ -1,4 +1,5 @@
-// What Python sees of native code, save softmax trees and labels of groups: checks shapes and dtypes, releases the GIL, calls.
+// What Python sees of native code, save softmax trees and labels of groups: checks shapes and dtypes, releases the GIL,
+// calls.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -83,16 +84,21 @@ std::optional<NewArray<float>> unit_values(const Array<int64_t>& indptr, const A
 }
 
 template <class I>
-bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n_values, int64_t n_runs, int64_t n_places) {
+bool check_compressed(const Array<I>& indptr, const Array<I>& indices, int64_t n_values, int64_t n_runs,
+                      int64_t n_places) {
   return without_gil([&] { return places_ascend(view(indptr), view(indices), n_values, n_runs, n_places); });
 }
 
-// The same for the arrays of a csr matrix as scipy mostly has them; none where they need more care, as infinite values do.
-std::optional<bool> rows_ascend(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_rows, int64_t n_cols, bool finite) {
+// The same for the arrays of a csr matrix as scipy mostly has them; none where they need more care, as infinite values
+// do.
+std::optional<bool> rows_ascend(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_rows,
+                                int64_t n_cols, bool finite) {
   const auto checked = [&]<class I>(I) -> std::optional<bool> {
     Array<float> numbers;
     Array<I> ends, columns;
-    if (!nb::try_cast(values, numbers, false) || !nb::try_cast(indptr, ends, false) || !nb::try_cast(indices, columns, false)) return {};
+    if (!nb::try_cast(values, numbers, false) || !nb::try_cast(indptr, ends, false) ||
+        !nb::try_cast(indices, columns, false))
+      return {};
     const bool ascend = places_ascend(view(ends), view(columns), static_cast<int64_t>(numbers.size()), n_rows, n_cols);
     if (finite && !all_finite(view(numbers))) return {};
     return ascend;
@@ -106,26 +112,28 @@ void check_members(int64_t n_rows, const CsrView& members) {
   if (members.n_cols != n_rows) throw Error("the labels' members do not match the rows");
 }
 
-nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                           const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
-                           int64_t max_features, Threads n_threads) {
-  const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
+nb::tuple sparse_centroids(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                           int64_t n_cols, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
+                           int64_t n_rows, int64_t max_features, Threads n_threads) {
+  const CsrView X = csr_view(indptr, indices, values, n_cols),
+                members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   return to_numpy(without_gil([&] { return centroids(X, members, max_features, n_threads); }));
 }
 
-NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
-                                 int64_t n_rows, Threads n_threads) {
+NewMatrix<float> dense_centroids(const Matrix<float>& rows, const Array<int64_t>& member_indptr,
+                                 const Array<int32_t>& member_indices, int64_t n_rows, Threads n_threads) {
   const DenseView X = dense_view(rows);
   const CsrView members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows, members);
   return to_numpy(without_gil([&] { return centroids(X, members, n_threads); }), members.n_rows(), X.n_cols);
 }
 
-nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                               const Array<int64_t>& weight_indptr, const Array<int32_t>& weight_indices,
-                               const Array<float>& weight_values, int64_t n_labels, int64_t k, const Array<uint8_t>& allowed,
-                               float min_score, Threads n_threads) {
+nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                               int64_t n_cols, const Array<int64_t>& weight_indptr,
+                               const Array<int32_t>& weight_indices, const Array<float>& weight_values,
+                               int64_t n_labels, int64_t k, const Array<uint8_t>& allowed, float min_score,
+                               Threads n_threads) {
   const CsrView X = csr_view(indptr, indices, values, n_cols);
   const CsrView weights = trusted_csr_view(weight_indptr, weight_indices, weight_values, n_labels);
   if (weights.n_rows() != n_cols || k < 1) throw Error("the rows have other features than the centroids");
@@ -136,28 +144,33 @@ nb::tuple sparse_centroid_topk(const Array<int64_t>& indptr, const Array<int32_t
 // An index and the prototypes it looks at.
 class IndexOfPrototypes {
  public:
-  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, const Matrix<float>& directions, Threads n_threads)
+  IndexOfPrototypes(const Matrix<float>& prototypes, const Matrix<int32_t>& clusters, const Matrix<float>& directions,
+                    Threads n_threads)
       : prototypes_(prototypes),
-        index_(made(dense_view(prototypes_), {{clusters.data(), clusters.size()}, dense_view(directions)}, n_threads)) {}
+        index_(made(dense_view(prototypes_), {{clusters.data(), clusters.size()}, dense_view(directions)}, n_threads)) {
+  }
 
-  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score, int64_t probes,
-                 const Array<int64_t>& needed, Threads n_threads) const {
+  nb::tuple topk(const Matrix<float>& queries, int64_t k, const Array<uint8_t>& allowed, float min_score,
+                 int64_t probes, const Array<int64_t>& needed, Threads n_threads) const {
     const DenseView X = dense_view(queries), W = dense_view(prototypes_);
     if (X.n_cols != W.n_cols || k < 1) throw Error("the queries have other numbers than the prototypes");
     if (std::ssize(view(needed)) != X.n_rows) throw Error("what is needed is of another number of queries");
     const CentroidOptions options{k, min_score, allowed_view(allowed, W.n_rows)};
     return to_numpy(without_gil([&] {
-      return probes > 0 ? index_.topk_of_clusters(X, options, probes, view(needed), n_threads) : index_.topk(X, options, n_threads);
+      return probes > 0 ? index_.topk_of_clusters(X, options, probes, view(needed), n_threads)
+                        : index_.topk(X, options, n_threads);
     }));
   }
 
  private:
   static PrototypeIndex made(const DenseView& prototypes, const IndexParts& parts, int n_threads) {
     const auto& [clusters, directions] = parts;
-    if (!clusters.empty() && std::ssize(clusters) != 2 * prototypes.n_rows) throw Error("the clusters are not two for each label");
+    if (!clusters.empty() && std::ssize(clusters) != 2 * prototypes.n_rows)
+      throw Error("the clusters are not two for each label");
     for (int32_t cluster : clusters)
       if (cluster < 0 || cluster >= prototypes.n_rows) throw Error("there are more clusters than labels");
-    if (directions.n_cols > 0 && directions.n_rows != prototypes.n_cols) throw Error("the directions have other numbers than the prototypes");
+    if (directions.n_cols > 0 && directions.n_rows != prototypes.n_cols)
+      throw Error("the directions have other numbers than the prototypes");
     return without_gil([&] { return PrototypeIndex(prototypes, parts, n_threads); });
   }
 
@@ -165,8 +178,8 @@ class IndexOfPrototypes {
   PrototypeIndex index_;
 };
 
-nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k, const Array<uint8_t>& allowed,
-                              float min_score, Threads n_threads) {
+nb::tuple dense_centroid_topk(const Matrix<float>& rows, const Matrix<float>& weights, int64_t k,
+                              const Array<uint8_t>& allowed, float min_score, Threads n_threads) {
   const DenseView X = dense_view(rows), W = dense_view(weights);
   if (X.n_cols != W.n_cols || k < 1) throw Error("the rows have other features than the centroids");
   const auto labels = allowed_view(allowed, W.n_rows);
@@ -180,7 +193,8 @@ NewMatrix<float> dense_product_of(const Matrix<float>& rows, const Matrix<float>
 }
 
 // Vectors to cluster are about as long as one: products of longer ones may be too large to have an order.
-CsrView vectors_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+CsrView vectors_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                     int64_t n_cols) {
   const CsrView vectors = csr_view(indptr, indices, values, n_cols);
   float largest = 0;
   for (float v : vectors.values) largest = std::max(largest, std::abs(v));
@@ -193,41 +207,55 @@ void check_weights(std::span<const double> weights) {
     if (!(weight >= 0 && weight <= 1e100)) throw Error("a label's frequency is not a number of at least 0");
 }
 
-nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                           int arity, int max_leaf, uint64_t seed, Threads n_threads) {
+nb::tuple balanced_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                           int64_t n_cols, int arity, int max_leaf, uint64_t seed, Threads n_threads) {
   const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
-  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
-  Tree tree = without_gil([&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
-  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1)
+    throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
+  Tree tree = without_gil(
+      [&] { return balanced_tree(vectors, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads); });
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)),
+                        to_numpy(std::move(tree.labels)));
 }
 
-nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                               const Array<double>& frequency, const Array<double>& covering, double lam, double smoothing, bool midpoint,
-                               int arity, int max_leaf, uint64_t seed, Threads n_threads) {
+nb::tuple interpolated_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                               int64_t n_cols, const Array<double>& frequency, const Array<double>& covering,
+                               double lam, double smoothing, bool midpoint, int arity, int max_leaf, uint64_t seed,
+                               Threads n_threads) {
   const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
   const LabelWeights weights{view(frequency), view(covering)};
   check_weights(weights.frequency);
   check_weights(weights.covering);
-  if (!(lam >= 0 && lam <= 2 && smoothing >= 0 && smoothing <= 1e100)) throw Error("lam must be from 0 to 2, and smoothing at least 0");
-  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1) throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
+  if (!(lam >= 0 && lam <= 2 && smoothing >= 0 && smoothing <= 1e100))
+    throw Error("lam must be from 0 to 2, and smoothing at least 0");
+  if (arity < 2 || max_leaf < 1 || vectors.n_rows() < 1)
+    throw Error("a tree needs labels, arity 2 or more and max_leaf 1 or more");
   if (std::ssize(weights.frequency) != vectors.n_rows() || std::ssize(weights.covering) != vectors.n_rows())
     throw Error("every label needs its frequency");
   Tree tree = without_gil([&] {
-    return interpolated_tree(vectors, weights, {lam, smoothing, midpoint}, {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads);
+    return interpolated_tree(vectors, weights, {lam, smoothing, midpoint},
+                             {.arity = arity, .max_leaf = max_leaf, .seed = seed}, n_threads);
   });
-  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)),
+                        to_numpy(std::move(tree.labels)));
 }
 
-nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                         int arity, int max_leaf, int min_size, int max_depth, uint64_t seed, Threads n_threads) {
+nb::tuple kmeans_tree_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                         int64_t n_cols, int arity, int max_leaf, int min_size, int max_depth, uint64_t seed,
+                         Threads n_threads) {
   const CsrView vectors = vectors_view(indptr, indices, values, n_cols);
   if (arity < 2 || max_leaf < 1 || min_size < 1 || vectors.n_rows() < 1)
     throw Error("a tree needs labels, arity 2 or more, max_leaf 1 or more and min_size 1 or more");
   // Rounds cost more than in halving, and the last of them move few labels.
-  const ClusterOptions options{.arity = arity, .max_leaf = max_leaf, .min_size = min_size, .max_depth = max_depth,
-                               .tolerance = 3e-4f, .seed = seed};
+  const ClusterOptions options{.arity = arity,
+                               .max_leaf = max_leaf,
+                               .min_size = min_size,
+                               .max_depth = max_depth,
+                               .tolerance = 3e-4f,
+                               .seed = seed};
   Tree tree = without_gil([&] { return kmeans_tree(vectors, options, n_threads); });
-  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)), to_numpy(std::move(tree.labels)));
+  return nb::make_tuple(to_numpy(std::move(tree.child_ptr)), to_numpy(std::move(tree.label_ptr)),
+                        to_numpy(std::move(tree.labels)));
 }
 
 // Integers of either width that scipy uses; false if they are none, or too large.
@@ -245,10 +273,12 @@ bool read_integers(nb::handle array, std::vector<int32_t>& out) {
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
  public:
-  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels, bool mean_of_copies)
+  TreeModel(const nb::tuple& tree, const nb::tuple& blocks, int stored, int64_t n_features, int64_t n_labels,
+            bool mean_of_copies)
       : tree_(tree), blocks_(blocks), n_labels_(n_labels) {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    if (n_features < 0 || n_features > kMost || n_labels < 0 || n_labels > kMost) throw Error("there are too many features or labels");
+    if (n_features < 0 || n_features > kMost || n_labels < 0 || n_labels > kMost)
+      throw Error("there are too many features or labels");
     model_.tree = tree_.value();
     model_.with_copies = std::ssize(model_.tree.labels) > n_labels;
     // Whatever else is trusted of a mapped model: limits are looked up by label, and answers name labels.
@@ -286,7 +316,8 @@ class TreeModel {
     std::vector<int32_t> features, siblings;
     std::vector<float> values;
     for (int32_t s = b.segment_ptr[node]; s < b.segment_ptr[node + 1]; ++s) {
-      const int32_t first = (s - b.segment_ptr[node]) * kSegment, width = std::min(model_.tree.n_siblings(node) - first, kSegment);
+      const int32_t first = (s - b.segment_ptr[node]) * kSegment,
+                    width = std::min(model_.tree.n_siblings(node) - first, kSegment);
       const SegmentEntries found = unpacked(b, s, width, b.sibling_ptr[node] + first);
       features.insert(features.end(), found.features.begin(), found.features.end());
       for (uint8_t column : found.columns) siblings.push_back(first + column);
@@ -295,33 +326,40 @@ class TreeModel {
     return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(siblings)), to_numpy(std::move(values)));
   }
 
-  nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                 int64_t k, int64_t beam, int transform, float path_weight, bool best_first, float min_score, bool unit_rows,
-                 const Array<uint8_t>& allowed, float slack, Threads n_threads) const {
+  nb::tuple topk(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                 int64_t n_cols, int64_t k, int64_t beam, int transform, float path_weight, bool best_first,
+                 float min_score, bool unit_rows, const Array<uint8_t>& allowed, float slack, Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
     const auto labels = allowed_view(allowed, n_labels_);
-    const SearchOptions options{k, beam, one_of<Transform>(transform, 2), path_weight, best_first, min_score, unit_rows, labels, slack};
+    const SearchOptions options{
+        k, beam, one_of<Transform>(transform, 2), path_weight, best_first, min_score, unit_rows, labels, slack};
     SearchCounts c;
     nb::tuple answers = to_numpy(without_gil([&] { return search(model_, X, options, n_threads, c); }));
     return nb::make_tuple(answers[0], answers[1], nb::make_tuple(c.nodes, c.leaves, c.children, c.labels, c.bytes));
   }
 
   // A few rows from a vectorizer, on the calling thread; None if they have other features.
-  nb::object few_rows(const Csr& X, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, float slack) const {
+  nb::object few_rows(const Csr& X, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows,
+                      float slack) const {
     if (X.n_cols != model_.blocks.n_features) return nb::none();
-    return found({{X.indptr.data(), X.indptr.size()}, {X.indices.data(), X.indices.size()}, {X.values.data(), X.values.size()}, X.n_cols},
+    return found({{X.indptr.data(), X.indptr.size()},
+                  {X.indices.data(), X.indices.size()},
+                  {X.values.data(), X.values.size()},
+                  X.n_cols},
                  exact(k, beam, transform, path_weight, unit_rows, true), slack);
   }
 
   // A single row as scipy has it, if it can be searched as it is; else None. What Python would do for many rows at once
   // would take longer here than the search.
-  nb::object one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols, int64_t k, int64_t beam, int transform,
-                     float path_weight, bool unit_rows, float slack) const {
+  nb::object one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols, int64_t k, int64_t beam,
+                     int transform, float path_weight, bool unit_rows, float slack) const {
     std::vector<int32_t> ends, features;
     Array<float> x;
-    if (!read_integers(indptr, ends) || !read_integers(indices, features) || !nb::try_cast(values, x, false)) return nb::none();
+    if (!read_integers(indptr, ends) || !read_integers(indices, features) || !nb::try_cast(values, x, false))
+      return nb::none();
     const int64_t row[2] = {0, std::ssize(features)};
-    if (n_cols != model_.blocks.n_features || ends != std::vector<int32_t>{0, static_cast<int32_t>(row[1])} || x.size() != features.size())
+    if (n_cols != model_.blocks.n_features || ends != std::vector<int32_t>{0, static_cast<int32_t>(row[1])} ||
+        x.size() != features.size())
       return nb::none();
     const CsrView X{row, features, view(x), n_cols};
     int32_t last = -1;
@@ -334,23 +372,26 @@ class TreeModel {
     return found(X, exact(k, beam, transform, path_weight, unit_rows, true), slack);
   }
 
-  nb::tuple reached(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                    int64_t beam, int transform, float path_weight, bool unit_rows, int32_t first, Threads n_threads) const {
+  nb::tuple reached(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                    int64_t n_cols, int64_t beam, int transform, float path_weight, bool unit_rows, int32_t first,
+                    Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, 1);
     const SearchOptions options = exact(1, beam, transform, path_weight, unit_rows, false);
     Reached found = without_gil([&] { return labelwood::reached(model_, X, options, first, n_threads); });
     return nb::make_tuple(to_numpy(std::move(found.row_ptr)), to_numpy(std::move(found.nodes)));
   }
 
-  NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                         int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, Threads n_threads) const {
+  NewArray<float> slacks(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                         int64_t n_cols, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows,
+                         Threads n_threads) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
     const SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, true);
     return to_numpy(without_gil([&] { return labelwood::slacks(model_, X, options, n_threads); }));
   }
 
-  NewArray<double> seconds(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                           int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) const {
+  NewArray<double> seconds(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                           int64_t n_cols, int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows,
+                           bool best_first) const {
     const CsrView X = rows(indptr, indices, values, n_cols, k);
     const SearchOptions options = exact(k, beam, transform, path_weight, unit_rows, best_first);
     return to_numpy(without_gil([&] { return labelwood::seconds(model_, X, options); }));
@@ -363,12 +404,19 @@ class TreeModel {
     return to_numpy(without_gil([&] { return search(model_, X, options, 1, counts); }));
   }
 
-  static SearchOptions exact(int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows, bool best_first) {
-    return {.k = k, .beam = beam, .transform = one_of<Transform>(transform, 2), .path_weight = path_weight,
-            .best_first = best_first, .unit_rows = unit_rows, .allowed = {}};
+  static SearchOptions exact(int64_t k, int64_t beam, int transform, float path_weight, bool unit_rows,
+                             bool best_first) {
+    return {.k = k,
+            .beam = beam,
+            .transform = one_of<Transform>(transform, 2),
+            .path_weight = path_weight,
+            .best_first = best_first,
+            .unit_rows = unit_rows,
+            .allowed = {}};
   }
 
-  CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols, int64_t k) const {
+  CsrView rows(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
+               int64_t k) const {
     if (k < 1 || n_cols != model_.blocks.n_features) throw Error("the rows have other features than the tree");
     return csr_view(indptr, indices, values, n_cols);
   }
@@ -384,38 +432,59 @@ class TreeModel {
   SearchTree model_;
 };
 
-nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols,
-                     const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, int64_t n_rows,
-                     const nb::tuple& tree, int loss, float cost, float positive_weight, float bias, float tolerance, int max_iterations,
-                     float threshold, int64_t max_weights, int stored, uint64_t seed, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
+nb::tuple train_tree(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                     int64_t n_cols, const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
+                     int64_t n_rows, const nb::tuple& tree, int loss, float cost, float positive_weight, float bias,
+                     float tolerance, int max_iterations, float threshold, int64_t max_weights, int stored,
+                     uint64_t seed, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
                      const Array<int32_t>& nodes, bool rows_with_labels, const Array<int64_t>& matched_indptr,
                      const Array<int32_t>& matched_indices, Threads n_threads, Progress& progress) {
-  const CsrView X = csr_view(indptr, indices, values, n_cols), members = pattern_view(member_indptr, member_indices, n_rows);
+  const CsrView X = csr_view(indptr, indices, values, n_cols),
+                members = pattern_view(member_indptr, member_indices, n_rows);
   check_members(X.n_rows(), members);
   const TreeArgument arrays(tree);
   const TreeView shape = arrays.checked(members.n_rows());
-  if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows()) throw Error("there is not one weight for each row");
+  if (row_weights.size() != 0 && static_cast<int64_t>(row_weights.size()) != X.n_rows())
+    throw Error("there is not one weight for each row");
   for (int32_t node : view(nodes))
     if (node < 0 || node >= shape.n_nodes()) throw Error("the tree has no such node");
-  if (feature_numbers.size() != 0 && static_cast<int64_t>(feature_numbers.size()) != n_cols) throw Error("there is not one number for each feature");
+  if (feature_numbers.size() != 0 && static_cast<int64_t>(feature_numbers.size()) != n_cols)
+    throw Error("there is not one number for each feature");
   CsrView matched;
   if (matched_indptr.size() != 0) matched = pattern_view(matched_indptr, matched_indices, n_rows);
-  if (matched_indptr.size() != 0 && matched.n_rows() != static_cast<int64_t>(nodes.size())) throw Error("there are not rows for each trained node");
-  const TrainingOptions options{one_of<Loss>(loss, 2), cost, positive_weight, bias, tolerance, max_iterations, threshold, max_weights,
-                                one_of<simd::Stored>(stored, 3), seed, view(feature_numbers), view(row_weights), view(nodes), rows_with_labels, matched};
+  if (matched_indptr.size() != 0 && matched.n_rows() != static_cast<int64_t>(nodes.size()))
+    throw Error("there are not rows for each trained node");
+  const TrainingOptions options{one_of<Loss>(loss, 2),
+                                cost,
+                                positive_weight,
+                                bias,
+                                tolerance,
+                                max_iterations,
+                                threshold,
+                                max_weights,
+                                one_of<simd::Stored>(stored, 3),
+                                seed,
+                                view(feature_numbers),
+                                view(row_weights),
+                                view(nodes),
+                                rows_with_labels,
+                                matched};
   Blocks b = without_gil([&] { return train(X, members, shape, options, n_threads, progress); });
-  return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)), to_numpy(std::move(b.top_bits)),
-                        to_numpy(std::move(b.top_ranks)), to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
-                        to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)), to_numpy(std::move(b.row_starts)),
-                        to_numpy(std::move(b.byte_ptr)), to_numpy(std::move(b.bytes)), to_numpy(std::move(b.biases)),
-                        to_numpy(std::move(b.scales)));
+  return nb::make_tuple(to_numpy(std::move(b.sibling_ptr)), to_numpy(std::move(b.segment_ptr)),
+                        to_numpy(std::move(b.top_bits)), to_numpy(std::move(b.top_ranks)),
+                        to_numpy(std::move(b.word_ptr)), to_numpy(std::move(b.word_bits)),
+                        to_numpy(std::move(b.word_ranks)), to_numpy(std::move(b.row_ptr)),
+                        to_numpy(std::move(b.row_starts)), to_numpy(std::move(b.byte_ptr)),
+                        to_numpy(std::move(b.bytes)), to_numpy(std::move(b.biases)), to_numpy(std::move(b.scales)));
 }
 
 // The leaves of each label: counted, most rows first, up to `copies` of them; or where leaves have limits, fitted.
-nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices, const Array<int64_t>& reached_indptr,
-                       const Array<int32_t>& reached_indices, int64_t n_leaves, const Array<int64_t>& own_indptr,
-                       const Array<int32_t>& own_indices, int64_t copies, const Array<int64_t>& room, Threads n_threads) {
-  const CsrView reached = pattern_view(reached_indptr, reached_indices, n_leaves), own = pattern_view(own_indptr, own_indices, n_leaves);
+nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>& member_indices,
+                       const Array<int64_t>& reached_indptr, const Array<int32_t>& reached_indices, int64_t n_leaves,
+                       const Array<int64_t>& own_indptr, const Array<int32_t>& own_indices, int64_t copies,
+                       const Array<int64_t>& room, Threads n_threads) {
+  const CsrView reached = pattern_view(reached_indptr, reached_indices, n_leaves),
+                own = pattern_view(own_indptr, own_indices, n_leaves);
   const CsrView members = pattern_view(member_indptr, member_indices, reached.n_rows());
   if (own.n_rows() != members.n_rows()) throw Error("there are not leaves for each label");
   const auto limits = view(room);
@@ -428,7 +497,8 @@ nb::tuple label_places(const Array<int64_t>& member_indptr, const Array<int32_t>
     if (limits.empty()) return counted(members, reached, own, copies, n_threads);
     return fitted(counted(members, reached, own, 0, n_threads), own, copies, limits);
   });
-  return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)), to_numpy(std::move(found.counts)));
+  return nb::make_tuple(to_numpy(std::move(found.label_ptr)), to_numpy(std::move(found.leaves)),
+                        to_numpy(std::move(found.counts)));
 }
 
 nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, Threads n_threads) {
@@ -439,7 +509,8 @@ nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, Threads
     const auto answer = nb::cast<nb::tuple>(one);
     const auto& i = ids.emplace_back(array_in<Matrix<int32_t>>(answer, 0));
     const auto& s = scores.emplace_back(array_in<Matrix<float>>(answer, 1));
-    if (i.shape(0) != ids[0].shape(0) || i.shape(0) != s.shape(0) || i.shape(1) != s.shape(1)) throw Error("answers of different shapes");
+    if (i.shape(0) != ids[0].shape(0) || i.shape(0) != s.shape(0) || i.shape(1) != s.shape(1))
+      throw Error("answers of different shapes");
     models.push_back({{i.data(), i.size()}, {s.data(), s.size()}, static_cast<int64_t>(i.shape(1))});
   }
   if (models.empty() || k < 1 || tier < 1) throw Error("there are no answers to average");
@@ -447,18 +518,22 @@ nb::tuple mean_answers(const nb::list& answers, int64_t k, int64_t tier, Threads
   return to_numpy(without_gil([&] { return mean_of(models, n_rows, k, tier, n_threads); }));
 }
 
-nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features, Threads n_threads) {
+nb::tuple read_sparse_text(nb::bytes text, bool labels, bool svmlight, int64_t n_labels, int64_t n_features,
+                           Threads n_threads) {
   const std::string_view bytes(text.c_str(), text.size());
-  SparseRows rows = without_gil([&] { return parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads); });
+  SparseRows rows =
+      without_gil([&] { return parse_sparse_text(bytes, {labels, svmlight, n_labels, n_features}, n_threads); });
   const int64_t label_columns = rows.labels.n_cols, feature_columns = rows.features.n_cols;
-  return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)), feature_columns);
+  return nb::make_tuple(to_numpy(std::move(rows.labels)), label_columns, to_numpy(std::move(rows.features)),
+                        feature_columns);
 }
 
 nb::tuple places(nb::bytes term) {
   if (term.size() <= 16) throw Error("the term is too short");
   const auto* p = reinterpret_cast<const uint8_t*>(term.c_str());
   const auto first = hashing::load<uint64_t>(p), last = hashing::load<uint64_t>(p + 8);
-  return nb::make_tuple(hashing::of_ends(first, last), hashing::of_long(p, term.size()), hashing::of_id(static_cast<uint32_t>(first)));
+  return nb::make_tuple(hashing::of_ends(first, last), hashing::of_long(p, term.size()),
+                        hashing::of_id(static_cast<uint32_t>(first)));
 }
 
 size_t csv_rows_end_of(nb::bytes text, char delimiter) {
@@ -469,15 +544,19 @@ size_t csv_rows_end_of(nb::bytes text, char delimiter) {
 nb::tuple part_marked_lines_of(nb::bytes text, nb::bytes prefix) {
   const std::string_view lines(text.c_str(), text.size()), mark(prefix.c_str(), prefix.size());
   MarkedLines m = without_gil([&] { return part_marked_lines(lines, mark); });
-  return nb::make_tuple(to_numpy(std::move(m.texts)), to_numpy(std::move(m.text_offsets)), to_numpy(std::move(m.marked)),
-                        to_numpy(std::move(m.marked_offsets)), to_numpy(std::move(m.line_ends)));
+  return nb::make_tuple(to_numpy(std::move(m.texts)), to_numpy(std::move(m.text_offsets)),
+                        to_numpy(std::move(m.marked)), to_numpy(std::move(m.marked_offsets)),
+                        to_numpy(std::move(m.line_ends)));
 }
 
 nb::bytes write_sparse_text(const Array<int64_t>& label_indptr, const Array<int32_t>& label_indices,
-                            const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, Threads n_threads) {
+                            const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                            Threads n_threads) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  const CsrView labels = pattern_view(label_indptr, label_indices, kAny), features = csr_view(indptr, indices, values, kAny);
-  if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows()) throw Error("labels and features have different numbers of rows");
+  const CsrView labels = pattern_view(label_indptr, label_indices, kAny),
+                features = csr_view(indptr, indices, values, kAny);
+  if (labels.n_rows() != 0 && labels.n_rows() != features.n_rows())
+    throw Error("labels and features have different numbers of rows");
   const std::string text = without_gil([&] { return format_sparse_text(labels, features, n_threads); });
   return nb::bytes(text.data(), text.size());
 }
@@ -490,7 +569,7 @@ void check_signals() {
 // Metrics.
 
 template <class Sums, class T>
-nb::list column_of(const std::vector<Sums>& sums, T Sums::*field) {
+nb::list column_of(const std::vector<Sums>& sums, T Sums::* field) {
   nb::list column;
   for (const Sums& at_k : sums) column.append(at_k.*field);
   return column;
@@ -520,9 +599,11 @@ nb::dict to_python(Ranking&& r) {
 nb::dict rank_predictions_of(const Matrix<int32_t>& ids, const Array<int64_t>& indptr, const Array<int32_t>& indices,
                              const Array<float>& values, int64_t n_cols, const Array<int32_t>& ks,
                              const Array<double>& gains, bool count_labels, Threads n_threads) {
-  const Predictions top{{ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
+  const Predictions top{
+      {ids.data(), ids.size()}, static_cast<int64_t>(ids.shape(0)), static_cast<int64_t>(ids.shape(1))};
   const CsrView truth = csr_view(indptr, indices, values, n_cols);
-  return to_python(without_gil([&] { return rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads); }));
+  return to_python(
+      without_gil([&] { return rank_predictions(top, truth, {view(ks), view(gains), count_labels}, n_threads); }));
 }
 
 nb::tuple best_entries_of(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
@@ -591,7 +672,8 @@ class TextsArgument {
       if (PyUnicode_IS_COMPACT_ASCII(text)) {
         add_ascii(text);
       } else if (!encode(text)) {
-        throw Error("text " + std::to_string(row) + " holds half of a surrogate pair, which is no character: "
+        throw Error("text " + std::to_string(row) +
+                    " holds half of a surrogate pair, which is no character: "
                     "remove it with text.encode('utf-8', 'ignore').decode()");
       }
     }
@@ -663,8 +745,10 @@ struct AnalysisArgument {
       check_contents(stop_words->value());
       stop_index = std::make_unique<TermIndex>(stop_words->value());
     }
-    value = {&python_unicode(), one_of<Unit>(part_in<int>(t, 0), 3), part_in<int>(t, 1), part_in<int>(t, 2),
-             part_in<int>(t, 3), part_in<bool>(t, 4), stop_index.get()};
+    value = {&python_unicode(),  one_of<Unit>(part_in<int>(t, 0), 3),
+             part_in<int>(t, 1), part_in<int>(t, 2),
+             part_in<int>(t, 3), part_in<bool>(t, 4),
+             stop_index.get()};
   }
 };
 
@@ -689,8 +773,7 @@ nb::tuple to_numpy(CountMatrix&& m) {
   return nb::make_tuple(to_numpy(std::move(m.indptr)), to_numpy(std::move(m.indices)), to_numpy(std::move(m.counts)));
 }
 
-nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
-                         bool with_matrix, Threads n_threads) {
+nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis, bool with_matrix, Threads n_threads) {
   const AnalysisArgument how(analysis);
   const TextsArgument all(texts);
   TermCounts out = without_gil([&] { return count_terms(all.value(), how.value, with_matrix, n_threads); });
@@ -698,8 +781,7 @@ nb::tuple count_terms_of(const nb::object& texts, const nb::tuple& analysis,
                         to_numpy(std::move(out.occurrences)), to_numpy(std::move(out.matrix)));
 }
 
-nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis,
-                           int32_t n_buckets, Threads n_threads) {
+nb::tuple count_buckets_of(const nb::object& texts, const nb::tuple& analysis, int32_t n_buckets, Threads n_threads) {
   const AnalysisArgument how(analysis);
   const TextsArgument all(texts);
   if (n_buckets < 1) throw Error("n_buckets must be at least 1");
@@ -713,15 +795,15 @@ nb::tuple weigh_counts(const Array<int64_t>& indptr, const Array<int32_t>& indic
   if (indices.size() != counts.size()) throw Error("counts have another number of entries than of columns");
   for (int32_t column : view(columns))
     if (column < -1 || column >= n_cols) throw Error("a term's column is outside the matrix");
-  return to_scipy(without_gil([&] {
-    return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads);
-  }));
+  return to_scipy(without_gil(
+      [&] { return weigh(view(indptr), view(indices), view(counts), view(columns), n_cols, how.value, n_threads); }));
 }
 
 // A fitted vectorizer: keeps the arrays alive, which may be mapped from a file.
 class Vectorizer {
  public:
-  Vectorizer(const nb::tuple& analysis, const std::optional<nb::tuple>& vocabulary, int32_t n_cols, const nb::tuple& weighing)
+  Vectorizer(const nb::tuple& analysis, const std::optional<nb::tuple>& vocabulary, int32_t n_cols,
+             const nb::tuple& weighing)
       : how_(analysis), weights_(weighing, n_cols), n_cols_(n_cols) {
     if (!vocabulary && n_cols < 1) throw Error("there must be one column at least");
     if (!vocabulary) return;
@@ -794,42 +876,59 @@ NB_MODULE(_native, m) {
 
   m.def("simd_level", [] { return simd::kernels().level; }, "The SIMD level chosen for this processor.");
 
-  m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a, "n_threads"_a,
-        "Rows of the field's text format: (labels, label columns, features, feature columns).");
-  m.def("places", places, "term"_a, "What leads a term of over 16 bytes to its places in tables; other processes have others.");
-  m.def("csv_rows_end", csv_rows_end_of, "text"_a, "delimiter"_a, "The end of the last whole row of CSV; 0 where none ends.");
+  m.def("read_sparse_text", read_sparse_text, "text"_a, "labels"_a, "svmlight"_a, "n_labels"_a, "n_features"_a,
+        "n_threads"_a, "Rows of the field's text format: (labels, label columns, features, feature columns).");
+  m.def("places", places, "term"_a,
+        "What leads a term of over 16 bytes to its places in tables; other processes have others.");
+  m.def("csv_rows_end", csv_rows_end_of, "text"_a, "delimiter"_a,
+        "The end of the last whole row of CSV; 0 where none ends.");
   m.def("part_marked_lines", part_marked_lines_of,
-        "Of lines of words those without the prefix, as strings' bytes and offsets, and those with it, and ends of lines.");
-  m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a, "values"_a,
-        "n_threads"_a, "The reverse; without label rows, lines hold features only.");
+        "Of lines of words those without the prefix, as strings' bytes and offsets, and those with it, and ends of "
+        "lines.");
+  m.def("write_sparse_text", write_sparse_text, "label_indptr"_a, "label_indices"_a, "indptr"_a, "indices"_a,
+        "values"_a, "n_threads"_a, "The reverse; without label rows, lines hold features only.");
 
-  m.def("check_csr", [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-          csr_view(indptr, indices, values, n_cols); },
-        "Raises unless a sparse matrix is sound.");
-  m.def("all_finite", [](const Array<float>& values) { return all_finite(view(values)); }, "Whether no value is NaN or infinite.");
+  m.def(
+      "check_csr",
+      [](const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+        csr_view(indptr, indices, values, n_cols);
+      },
+      "Raises unless a sparse matrix is sound.");
+  m.def(
+      "all_finite", [](const Array<float>& values) { return all_finite(view(values)); },
+      "Whether no value is NaN or infinite.");
   m.def("check_compressed", check_compressed<int32_t>,
-        "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places ascend in each run.");
+        "Raises unless runs of places are sound: (indptr, indices, values, runs, places in each). Whether places "
+        "ascend in each run.");
   m.def("check_compressed", check_compressed<int64_t>, "The same with wide integers.");
   m.def("rows_ascend", rows_ascend,
-        "The same for the arrays of rows with float32 values: (indptr, indices, values, rows, columns, finite). None where they "
+        "The same for the arrays of rows with float32 values: (indptr, indices, values, rows, columns, finite). None "
+        "where they "
         "have other types, or, if that is asked, a value is not finite.");
   m.def("unit_values", unit_values, "The values of sparse rows brought to unit length, or None if they are.");
   m.def("sparse_centroids", sparse_centroids, "Unit-length sums of each label's rows: labels × features, sparse.");
   m.def("dense_centroids", dense_centroids, "The same for dense rows.");
-  m.def("sparse_centroid_topk", sparse_centroid_topk, "Ids and scores of the labels whose centroids fit each row best.");
+  m.def("sparse_centroid_topk", sparse_centroid_topk,
+        "Ids and scores of the labels whose centroids fit each row best.");
   m.def("dense_centroid_topk", dense_centroid_topk, "The same for dense rows.");
   m.def("dense_product", dense_product_of, "Rows × a matrix; a row's numbers are the same whatever its company.");
   nb::class_<IndexOfPrototypes>(m, "PrototypeIndex")
       .def(nb::init<const Matrix<float>&, const Matrix<int32_t>&, const Matrix<float>&, Threads>())
-      .def("topk", &IndexOfPrototypes::topk, "What dense_centroid_topk finds, in less time; or the best of some clusters.");
+      .def("topk", &IndexOfPrototypes::topk,
+           "What dense_centroid_topk finds, in less time; or the best of some clusters.");
 
-  m.def("balanced_tree", balanced_tree_of, "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
+  m.def("balanced_tree", balanced_tree_of,
+        "A label tree by balanced spherical 2-means: (child_ptr, label_ptr, labels).");
   m.def("interpolated_tree", interpolated_tree_of, "The same by halves between likeness and frequency.");
   m.def("kmeans_tree", kmeans_tree_of, "The same by spherical k-means with clusters of any size.");
 
   nb::class_<Csr>(m, "Rows", "Sound rows of features on their way from a vectorizer to a model.")
-      .def("arrays", [](const Csr& rows) { return nb::make_tuple(copied(rows.indptr), copied(rows.indices), copied(rows.values), rows.n_cols); },
-           "Copies of their arrays, and the number of columns.");
+      .def(
+          "arrays",
+          [](const Csr& rows) {
+            return nb::make_tuple(copied(rows.indptr), copied(rows.indices), copied(rows.values), rows.n_cols);
+          },
+          "Copies of their arrays, and the number of columns.");
   nb::class_<Progress>(m, "Progress")
       .def(nb::init<>())
       .def_prop_ro("done", [](const Progress& p) { return p.done.load(); })
@@ -860,14 +959,19 @@ NB_MODULE(_native, m) {
       .def(nb::init<const nb::tuple&, const std::optional<nb::tuple>&, int32_t, const nb::tuple&>(), "analysis"_a,
            "vocabulary"_a.none(), "n_cols"_a, "weighing"_a)
       .def("transform", &Vectorizer::transform, "Texts as tf-idf in CSR arrays.")
-      .def("transform_plain", &Vectorizer::transform_plain, "The same for a list; None unless it holds nothing but plain strings.")
+      .def("transform_plain", &Vectorizer::transform_plain,
+           "The same for a list; None unless it holds nothing but plain strings.")
       .def("rows", &Vectorizer::rows, "The same as `Rows` of a model.");
   m.def("number_strings", number_strings_of, "offsets"_a, "bytes"_a,
         "A number for each string in order of first occurrence, and where the string of each number occurs first.");
   m.def("pick_terms", pick_terms, "The chosen terms as (bytes, offsets).");
-  m.def("check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
-        "Raises unless the arrays are a sound vocabulary.");
-  m.def("mentions", [](const Array<uint8_t>& bytes, const std::string& part) {
-    return as_view(bytes.data(), bytes.size()).find(part) != std::string_view::npos;
-  }, "Whether bytes contain a part.");
+  m.def(
+      "check_vocabulary", [](const nb::tuple& vocabulary) { check_contents(VocabularyArgument(vocabulary).value()); },
+      "Raises unless the arrays are a sound vocabulary.");
+  m.def(
+      "mentions",
+      [](const Array<uint8_t>& bytes, const std::string& part) {
+        return as_view(bytes.data(), bytes.size()).find(part) != std::string_view::npos;
+      },
+      "Whether bytes contain a part.");
 }

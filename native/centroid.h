@@ -31,6 +31,7 @@ struct CentroidOptions {
   std::span<const uint8_t> allowed;
 };
 Answers rank_by_centroids(const CsrView& X, const CsrView& weights, const CentroidOptions& options, int n_threads);
-Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options, int n_threads);
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options,
+                          int n_threads);
 
 }  // namespace labelwood

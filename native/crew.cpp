@@ -8,7 +8,7 @@
 namespace labelwood {
 namespace {
 
-constexpr int kPauses = 500;    // some microseconds, after which the processor is offered to others
+constexpr int kPauses = 500;     // some microseconds, after which the processor is offered to others
 constexpr int kPatience = 2000;  // pauses until the leader does the tasks of those who do not come
 
 inline void pause() {

@@ -102,7 +102,8 @@ struct TreeArgument {
   Array<int32_t> labels;
 
   explicit TreeArgument(const nb::tuple& t)
-      : child_ptr(array_in<Array<int32_t>>(t, 0)), label_ptr(array_in<Array<int64_t>>(t, 1)), labels(array_in<Array<int32_t>>(t, 2)) {}
+      : child_ptr(array_in<Array<int32_t>>(t, 0)), label_ptr(array_in<Array<int64_t>>(t, 1)),
+        labels(array_in<Array<int32_t>>(t, 2)) {}
   TreeView value() const { return {view(child_ptr), view(label_ptr), view(labels)}; }
   // The same, once it is known to be sound.
   TreeView checked(int64_t n_labels) const {
@@ -134,22 +135,26 @@ inline CsrView pattern_view(const Array<int64_t>& indptr, const Array<int32_t>& 
 }
 
 // The same with values, of which some may be infinite.
-inline CsrView any_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
-  if (values.size() != indices.size()) throw Error("a sparse matrix has a different number of values and column indices");
+inline CsrView any_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                            int64_t n_cols) {
+  if (values.size() != indices.size())
+    throw Error("a sparse matrix has a different number of values and column indices");
   CsrView m = pattern_view(indptr, indices, n_cols);
   m.values = view(values);
   return m;
 }
 
 // The same with values that have an order: sorting relies on it.
-inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+inline CsrView csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                        int64_t n_cols) {
   const CsrView m = any_csr_view(indptr, indices, values, n_cols);
   if (!all_finite(m.values)) throw Error("a sparse matrix has a value that is not finite");
   return m;
 }
 
 // A matrix of a model, checked when it was loaded; checking it again at each call would cost more than the call.
-inline CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values, int64_t n_cols) {
+inline CsrView trusted_csr_view(const Array<int64_t>& indptr, const Array<int32_t>& indices, const Array<float>& values,
+                                int64_t n_cols) {
   if (indptr.size() == 0 || values.size() != indices.size() || view(indptr).back() != std::ssize(view(indices)))
     throw Error("the arrays of a sparse matrix differ in size");
   return {view(indptr), view(indices), view(values), n_cols};
@@ -166,14 +171,16 @@ inline nb::tuple to_numpy(Answers&& a) {
 
 // Which labels may be answers: a byte for each; none at all means all of them.
 inline std::span<const uint8_t> allowed_view(const Array<uint8_t>& allowed, int64_t n_labels) {
-  if (allowed.size() != 0 && static_cast<int64_t>(allowed.size()) != n_labels) throw Error("the choice of labels has another number of labels");
+  if (allowed.size() != 0 && static_cast<int64_t>(allowed.size()) != n_labels)
+    throw Error("the choice of labels has another number of labels");
   return view(allowed);
 }
 
 template <class T>
 NewArray<T> to_numpy(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
-  return NewArray<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+  return NewArray<T>(kept->data(), {kept->size()},
+                     nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
 }
 
 }  // namespace labelwood

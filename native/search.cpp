@@ -20,7 +20,8 @@ namespace {
 // A row's features by words of 64, as the blocks' bitmaps are.
 class Query {
  public:
-  void set(std::span<const int32_t> features, std::span<const float> values, std::span<const int32_t> numbers, bool unit) {
+  void set(std::span<const int32_t> features, std::span<const float> values, std::span<const int32_t> numbers,
+           bool unit) {
     entries_.clear();
     for (size_t j = 0; j < features.size(); ++j)
       entries_.push_back({numbers.empty() ? features[j] : numbers[features[j]], values[j]});
@@ -30,7 +31,8 @@ class Query {
     values_.clear();
     for (const Entry& entry : entries_) {
       const uint32_t word = static_cast<uint32_t>(entry.feature) / 64;
-      if (words_.empty() || words_.back().word != word) words_.push_back({word, static_cast<uint32_t>(values_.size()), 0});
+      if (words_.empty() || words_.back().word != word)
+        words_.push_back({word, static_cast<uint32_t>(values_.size()), 0});
       words_.back().bits |= uint64_t{1} << (entry.feature % 64);
       values_.push_back(static_cast<float>(entry.value * scale));
     }
@@ -65,7 +67,8 @@ class Query {
 
 // The logarithm of the transformed score; never above zero.
 float log_transformed(float score, Transform transform) {
-  if (transform == Transform::kSigmoid) return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score));
+  if (transform == Transform::kSigmoid)
+    return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score));
   const float slack = std::max(0.0f, 1.0f - score);
   return -slack * slack * slack;
 }
@@ -99,14 +102,8 @@ OpeningOrder order_of(const SearchTree& model, const SearchOptions& o) {
 class RowSearch : public BestFirst<RowSearch> {
  public:
   RowSearch(const SearchTree& model, const SearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
-      : BestFirst(order_of(model, options), space.opening),
-        m_(model),
-        o_(options),
-        open_nodes_(open_nodes),
-        query_(space.query),
-        lines_(space.lines),
-        means_(space.means),
-        highest_(space.highest) {}
+      : BestFirst(order_of(model, options), space.opening), m_(model), o_(options), open_nodes_(open_nodes),
+        query_(space.query), lines_(space.lines), means_(space.means), highest_(space.highest) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.unit_rows);
@@ -148,7 +145,8 @@ class RowSearch : public BestFirst<RowSearch> {
   // Returns whether any became an answer.
   bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
-    const float needed = o_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(o_.k, leaf, 1.0f)) : bar();
+    const float needed =
+        o_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(o_.k, leaf, 1.0f)) : bar();
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
       if (score < order_.floor || !(o_.allowed.empty() || o_.allowed[labels[i]])) return;
@@ -164,7 +162,8 @@ class RowSearch : public BestFirst<RowSearch> {
     stop_ = kNowhere;
   }
 
-  // Leaves are opened best first. Once what is not seen yet cannot be an answer, only those count that a label waits for.
+  // Leaves are opened best first. Once what is not seen yet cannot be an answer, only those count that a label waits
+  // for.
   void find_means() {
     reach(m_.tree.n_nodes());
     std::sort(reached.begin(), reached.end(), opens_before);
@@ -257,7 +256,8 @@ constexpr int64_t kRowsAtOnce = 64;
 
 // Calls visit(row, search) after each row's search; returns what was looked at.
 template <class Visit>
-SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, Visit visit) {
+SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads,
+                      Visit visit) {
   SearchCounts counts;
   std::mutex adding;
   const std::vector<uint8_t> open_nodes = nodes_with(model.tree, options.allowed);
@@ -276,7 +276,8 @@ SearchCounts each_row(const SearchTree& model, const CsrView& X, const SearchOpt
 
 }  // namespace
 
-Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts) {
+Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads,
+               SearchCounts& counts) {
   Answers out(X.n_rows(), options.k);
   counts = each_row(model, X, options, n_threads, [&](int64_t row, RowSearch& found) { out.put(row, found.best()); });
   for (size_t i = 0; i < out.ids.size(); ++i)

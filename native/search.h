@@ -17,20 +17,20 @@ enum class Transform { kL3Hinge, kSigmoid };
 
 struct SearchOptions {
   int64_t k = 5;
-  int64_t beam = 10;   // nodes opened at each depth; 0: all that can matter
+  int64_t beam = 10;  // nodes opened at each depth; 0: all that can matter
   Transform transform = Transform::kL3Hinge;
-  float path_weight = 1;   // how much scores on the way to a leaf count beside the label's own
-  bool best_first = true;  // else level by level; the answers are the same
-  float min_score = 0;     // labels that score less are no answers
-  bool unit_rows = false;  // whether rows are brought to unit length first
+  float path_weight = 1;             // how much scores on the way to a leaf count beside the label's own
+  bool best_first = true;            // else level by level; the answers are the same
+  float min_score = 0;               // labels that score less are no answers
+  bool unit_rows = false;            // whether rows are brought to unit length first
   std::span<const uint8_t> allowed;  // per label: whether it may be an answer; empty: all
-  float slack = 0;         // best first: it ends when nothing left scores `slack` (in logarithms) above the k-th answer
+  float slack = 0;  // best first: it ends when nothing left scores `slack` (in logarithms) above the k-th answer
 };
 
 struct SearchTree {
   TreeView tree;
   BlocksView blocks;
-  bool with_copies = false;  // whether some label lies in several leaves; the best of its scores counts
+  bool with_copies = false;                  // whether some label lies in several leaves; the best of its scores counts
   std::optional<LeavesOfLabels> means = {};  // or, if these are given, the mean over the leaves that the beam reaches
 };
 
@@ -50,7 +50,8 @@ struct SearchCounts {
 };
 
 // A label's score is its transformed score in the leaf times those on the way there, to the power of the path's weight.
-Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads, SearchCounts& counts);
+Answers search(const SearchTree& model, const CsrView& X, const SearchOptions& options, int n_threads,
+               SearchCounts& counts);
 
 // Seconds that each row's search takes, one after another on the calling thread.
 Buffer<double> seconds(const SearchTree& model, const CsrView& X, const SearchOptions& options);

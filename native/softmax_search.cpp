@@ -11,7 +11,9 @@
 namespace labelwood {
 namespace {
 
-float log_sigmoid(float score) { return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score)); }
+float log_sigmoid(float score) {
+  return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score));
+}
 
 struct Space {
   std::vector<int32_t> places;
@@ -22,7 +24,8 @@ struct Space {
 constexpr int64_t kRowsAtOnce = 64;
 
 // The mean of the embeddings of a row's features, weighted by its values. Features without an embedding are left out.
-void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values, Space& space) {
+void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values,
+               Space& space) {
   space.places.assign(features.begin(), features.end());
   space.scaled.assign(values.begin(), values.end());
   if (model.kept) {
@@ -47,7 +50,8 @@ OpeningOrder order_of(const SoftmaxSearchOptions& o) {
 
 class TreeSearch : public BestFirst<TreeSearch> {
  public:
-  TreeSearch(const SoftmaxModel& model, const SoftmaxSearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
+  TreeSearch(const SoftmaxModel& model, const SoftmaxSearchOptions& options, std::span<const uint8_t> open_nodes,
+             Space& space)
       : BestFirst(order_of(options), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
 
   void run() { open_nodes(); }
@@ -107,7 +111,8 @@ class TreeSearch : public BestFirst<TreeSearch> {
 };
 
 // Without a tree, all labels are scored.
-void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options, const Space& space, TopK<float>& best) {
+void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options, const Space& space,
+                  TopK<float>& best) {
   const float floor = order_of(options).floor;
   for (int64_t label = 0; label < model.vectors.n; ++label) {
     if (!options.allowed.empty() && !options.allowed[label]) continue;
@@ -118,7 +123,8 @@ void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options
 
 }  // namespace
 
-Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened) {
+Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads,
+               int64_t& opened) {
   Answers out(X.n_rows(), options.k);
   const bool flat = model.tree.child_ptr.empty();
   const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, options.allowed);
@@ -128,7 +134,10 @@ Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchO
     TreeSearch tree_search(model, options, open_nodes, space);
     for (int64_t row = begin; row < end; ++row) {
       embed_row(model, X.row(row), X.row_values(row), space);
-      if (flat) score_labels(model, options, space, tree_search.best()); else tree_search.run();
+      if (flat)
+        score_labels(model, options, space, tree_search.best());
+      else
+        tree_search.run();
       out.put(row, tree_search.best());
     }
     n_opened += tree_search.opened;

@@ -44,7 +44,8 @@ class LaneBuffer {
 // The rows of a node in random order with their features numbered anew, and the positives of each sibling.
 struct NodeProblem {
   std::vector<int32_t> features;  // what a feature is called in the blocks; ascending
-  std::vector<int32_t> numbers;   // what it is now, frequent features first: their weights are visited most and lie together
+  std::vector<int32_t>
+      numbers;  // what it is now, frequent features first: their weights are visited most and lie together
   std::vector<int64_t> row_ptr;
   std::vector<int32_t> local;
   std::vector<float> values, squares;
@@ -53,7 +54,8 @@ struct NodeProblem {
   std::vector<int32_t> positives;  // rows of each sibling
   int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
   void clear() {
-    features.clear(), numbers.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(), row_weights.clear();
+    features.clear(), numbers.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(),
+        row_weights.clear();
     positive_ptr.clear(), positives.clear();
   }
 };
@@ -63,7 +65,8 @@ class Gatherer {
  public:
   Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
            const TrainingOptions& options, std::span<const int32_t> stored)
-      : X_(X), members_(members), tree_(tree), below_(below), options_(options), stored_(stored), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
+      : X_(X), members_(members), tree_(tree), below_(below), options_(options), stored_(stored),
+        row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
 
   // `sent` are the rows that a matcher sends to the node.
   const NodeProblem& gather(int32_t node, std::span<const int32_t> sent) {
@@ -124,7 +127,9 @@ class Gatherer {
       for (int32_t f : X_.row(row))
         if (feature_number_[f]++ == 0) p.features.push_back(stored_.empty() ? f : options_.feature_numbers[f]);
     std::sort(p.features.begin(), p.features.end());
-    const auto rarity = [&](int32_t f) { return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[given(f)])); };
+    const auto rarity = [&](int32_t f) {
+      return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[given(f)]));
+    };
     int32_t next[33] = {};
     for (int32_t f : p.features) ++next[rarity(f) + 1];
     std::partial_sum(next, next + 33, next);
@@ -179,7 +184,8 @@ std::vector<int32_t> solving_order(const NodeProblem& p) {
 
 class GroupSolver {
  public:
-  GroupResult solve(const NodeProblem& p, std::span<const int32_t> siblings, const TrainingOptions& options, uint64_t seed) {
+  GroupResult solve(const NodeProblem& p, std::span<const int32_t> siblings, const TrainingOptions& options,
+                    uint64_t seed) {
     masks_.assign(p.n_rows(), 0);
     for (size_t lane = 0; lane < siblings.size(); ++lane)
       for (int64_t i = p.positive_ptr[siblings[lane]]; i < p.positive_ptr[siblings[lane] + 1]; ++i)
@@ -386,8 +392,8 @@ class Trainer {
 
 }  // namespace
 
-Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
-             Progress& progress) {
+Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options,
+             int n_threads, Progress& progress) {
   return Trainer(X, members, tree, options, n_threads, progress).run();
 }
 

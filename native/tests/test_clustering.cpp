@@ -15,7 +15,8 @@ namespace labelwood {
 // The split without rounding: one label may be on both sides. Then every step of the maximisation gains or stays.
 struct UnroundedSplit {
   // The objective after every choice of sides and every choice of centers.
-  static std::vector<double> ascent(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how, uint64_t stream) {
+  static std::vector<double> ascent(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how,
+                                    uint64_t stream) {
     const ClusterOptions options;
     const Fingerprints fingerprints(vectors);
     std::vector<int32_t> labels(vectors.n_rows());
@@ -180,7 +181,8 @@ TEST(interpolated_objective_never_falls_before_rounding) {
       covering.push_back(static_cast<double>(random.below(100)));
     }
     const Interpolation how{.lam = 0.1 * (repeat % 20), .smoothing = repeat % 2 * 0.1, .midpoint = repeat % 3 != 0};
-    const std::vector<double> reached = UnroundedSplit::ascent(vectors.view(), {frequency, covering}, how, random.next());
+    const std::vector<double> reached =
+        UnroundedSplit::ascent(vectors.view(), {frequency, covering}, how, random.next());
     CHECK(reached.size() == 15);
     for (size_t i = 1; i < reached.size(); ++i) CHECK(reached[i] >= reached[i - 1] - 1e-12);
   }

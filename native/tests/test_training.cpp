@@ -64,14 +64,23 @@ struct Trained {
 
 std::vector<float> scores_of(const Trained& model, const Matrix& X, bool best_first, int n_threads) {
   SearchCounts counts;
-  const Answers answers = search(model.search, X.view(), {.k = 7, .beam = 3, .path_weight = 0.5f, .best_first = best_first, .min_score = 0, .unit_rows = false, .allowed = {}}, n_threads, counts);
+  const Answers answers = search(model.search, X.view(),
+                                 {.k = 7,
+                                  .beam = 3,
+                                  .path_weight = 0.5f,
+                                  .best_first = best_first,
+                                  .min_score = 0,
+                                  .unit_rows = false,
+                                  .allowed = {}},
+                                 n_threads, counts);
   return {answers.scores.begin(), answers.scores.end()};
 }
 
 }  // namespace
 
 TEST(training_and_search_give_the_same_for_any_number_of_threads_and_order) {
-  const Matrix X = random_rows(200, 300, 20, 1), members = random_rows(90, 200, 40, 2), vectors = random_rows(90, 300, 30, 3);
+  const Matrix X = random_rows(200, 300, 20, 1), members = random_rows(90, 200, 40, 2),
+               vectors = random_rows(90, 300, 30, 3);
   for (Loss loss : {Loss::kSquaredHinge, Loss::kLogistic}) {
     const Trained one(X, members, vectors, loss, 1), many(X, members, vectors, loss, 4);
     check_blocks(one.search.tree, one.search.blocks);
