@@ -131,7 +131,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.build-tools: $(VENV)/.python
-	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.18' ninja
+	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=3.1' 'nanobind-backend>=1.0' 'cmake>=3.18' ninja
 	@mkdir -p build
 	@touch $@
 

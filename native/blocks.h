@@ -26,7 +26,7 @@ inline int64_t tops_for(int64_t n_features) { return (words_for(n_features) + 63
 // Views of the arrays, which may be mapped from a file.
 struct BlocksView {
   int64_t n_features = 0;
-  simd::Stored stored = simd::Stored::kFloat32;
+  simd::Precision precision = simd::Precision::kFloat32;
   std::span<const int64_t> sibling_ptr;      // per node: its first sibling
   std::span<const int32_t> segment_ptr;      // per node: its first segment
   std::span<const uint64_t> top_bits;        // per segment tops_for(n_features): which words are not empty
@@ -44,7 +44,7 @@ struct BlocksView {
 };
 
 struct Blocks {
-  simd::Stored stored = simd::Stored::kFloat32;
+  simd::Precision precision = simd::Precision::kFloat32;
   std::vector<int64_t> sibling_ptr{0}, word_ptr{0}, row_ptr{0}, byte_ptr{0};
   std::vector<int32_t> segment_ptr{0};
   std::vector<uint64_t> top_bits, word_bits;

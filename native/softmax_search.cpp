@@ -44,15 +44,16 @@ void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std
   model.embeddings.add(space.places, space.scaled, space.mean.data());
 }
 
-OpeningOrder order_of(const SoftmaxSearchOptions& o) {
-  return {o.k, o.beam, o.best_first, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, 0.0f};
+OpeningOrder order_of(const SoftmaxRequest& r) {
+  const float floor = r.min_score > 0 ? std::log(r.min_score) : -kInfinity;
+  return {r.k, r.beam.value_or(0), r.best_first, floor, 0.0f};
 }
 
 class TreeSearch : public BestFirst<TreeSearch> {
  public:
-  TreeSearch(const SoftmaxModel& model, const SoftmaxSearchOptions& options, std::span<const uint8_t> open_nodes,
+  TreeSearch(const SoftmaxModel& model, const SoftmaxRequest& request, std::span<const uint8_t> open_nodes,
              Space& space)
-      : BestFirst(order_of(options), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
+      : BestFirst(order_of(request), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
 
   void run() { open_nodes(); }
   int64_t opened = 0;
@@ -111,11 +112,10 @@ class TreeSearch : public BestFirst<TreeSearch> {
 };
 
 // Without a tree, all labels are scored.
-void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options, const Space& space,
-                  TopK<float>& best) {
-  const float floor = order_of(options).floor;
+void score_labels(const SoftmaxModel& model, const SoftmaxRequest& request, const Space& space, TopK<float>& best) {
+  const float floor = order_of(request).floor;
   for (int64_t label = 0; label < model.vectors.n; ++label) {
-    if (!options.allowed.empty() && !options.allowed[label]) continue;
+    if (!request.allowed.empty() && !request.allowed[label]) continue;
     const float score = log_sigmoid(model.vectors.dot(label, space.mean.data()));
     if (score >= floor) best.offer(score, static_cast<int32_t>(label));
   }
@@ -123,19 +123,19 @@ void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options
 
 }  // namespace
 
-Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads,
+Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxRequest& request, int n_threads,
                int64_t& opened) {
-  Answers out(X.n_rows(), options.k);
+  Answers out(X.n_rows(), request.k);
   const bool flat = model.tree.child_ptr.empty();
-  const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, options.allowed);
+  const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, request.allowed);
   std::atomic<int64_t> n_opened{0};
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     thread_local Space space;
-    TreeSearch tree_search(model, options, open_nodes, space);
+    TreeSearch tree_search(model, request, open_nodes, space);
     for (int64_t row = begin; row < end; ++row) {
       embed_row(model, X.row(row), X.row_values(row), space);
       if (flat)
-        score_labels(model, options, space, tree_search.best());
+        score_labels(model, request, space, tree_search.best());
       else
         tree_search.run();
       out.put(row, tree_search.best());

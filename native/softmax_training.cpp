@@ -54,7 +54,7 @@ struct Directions {
 // The path of every label, and the vectors there.
 class TreeOutput {
  public:
-  TreeOutput(const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options, float* vectors)
+  TreeOutput(const CsrView& Y, const TreeView& tree, const SoftmaxTraining& options, float* vectors)
       : Y_(Y), tree_(tree), o_(options), first_(VectorsOfNodes(tree).first), parent_(tree.n_nodes()), leaf_(Y.n_cols),
         vectors_(vectors) {
     for (int32_t node = 0; node < tree.n_nodes(); ++node) {
@@ -75,7 +75,7 @@ class TreeOutput {
     for (int32_t i = begin; i < end; ++i) {
       const auto labels = Y_.row(rows[i]);
       part.edges.clear();
-      if (o_.all_labels) {
+      if (o_.targets == Targets::kAll) {
         for (int32_t label : labels) add_edges(part.edges, label);
         std::sort(part.edges.begin(), part.edges.end());
       } else {
@@ -106,7 +106,8 @@ class TreeOutput {
     const int64_t width = o_.width;
     const int group = visit.node % Directions::kGroups;
     const float* mean = means + visit.example * width;
-    const float step = rate / (o_.all_labels ? static_cast<float>(Y_.row(rows[visit.example]).size()) : 1.0f);
+    const float step =
+        rate / (o_.targets == Targets::kAll ? static_cast<float>(Y_.row(rows[visit.example]).size()) : 1.0f);
     const float keep = std::max(0.0f, 1 - step * visit.total * o_.decay), curve = kCurvature * step * visit.total;
     const float own = 1 / (1 + curve * kernels.dot(mean, mean, width));
     const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
@@ -175,7 +176,7 @@ class TreeOutput {
 
   const CsrView Y_;
   const TreeView tree_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   const std::vector<int32_t> first_;
   std::vector<int32_t> parent_, leaf_;
   float* vectors_;
@@ -184,7 +185,8 @@ class TreeOutput {
 // A sigmoid for every label.
 class FlatOutput {
  public:
-  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
+  FlatOutput(const CsrView& Y, const SoftmaxTraining& options, float* vectors)
+      : Y_(Y), o_(options), vectors_(vectors) {}
 
   int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
@@ -218,7 +220,7 @@ class FlatOutput {
 
  private:
   const CsrView Y_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   float* vectors_;
 };
 
@@ -228,7 +230,7 @@ class FlatOutput {
 template <class Output>
 class Descent {
  public:
-  Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings,
+  Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxTraining& options, float* embeddings,
           Crew& crew)
       : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew), values_(X.values.size()) {
     for (int64_t row = 0; row < X.n_rows(); ++row) {
@@ -352,7 +354,7 @@ class Descent {
   }
 
   const CsrView X_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   Output& output_;
   float* embeddings_;
   Crew& crew_;
@@ -366,7 +368,7 @@ class Descent {
 };
 
 template <class Output>
-void descend(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings,
+void descend(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxTraining& options, float* embeddings,
              int n_threads, Progress& progress) {
   Crew::with(n_threads, [&](Crew& crew) { Descent<Output>(X, Y, output, options, embeddings, crew).run(progress); });
 }
@@ -378,13 +380,13 @@ VectorsOfNodes::VectorsOfNodes(const TreeView& tree) : first(tree.n_nodes() + 1)
     first[node + 1] = first[node] + std::max(0, tree.n_children(node) - 1);
 }
 
-void train_softmax_tree(const CsrView& X, const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options,
+void train_softmax_tree(const CsrView& X, const CsrView& Y, const TreeView& tree, const SoftmaxTraining& options,
                         float* embeddings, float* vectors, int n_threads, Progress& progress) {
   TreeOutput output(Y, tree, options, vectors);
   descend(X, Y, output, options, embeddings, n_threads, progress);
 }
 
-void train_one_vs_rest(const CsrView& X, const CsrView& Y, const SoftmaxOptions& options, float* embeddings,
+void train_one_vs_rest(const CsrView& X, const CsrView& Y, const SoftmaxTraining& options, float* embeddings,
                        float* vectors, int n_threads, Progress& progress) {
   FlatOutput output(Y, options, vectors);
   descend(X, Y, output, options, embeddings, n_threads, progress);

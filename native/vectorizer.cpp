@@ -191,7 +191,7 @@ const LogarithmicCounts logarithmic;
 
 double weight_of(uint32_t count, const Weighing& weighing) {
   if (weighing.binary) return 1.0;
-  return weighing.sublinear ? logarithmic[count] : count;
+  return weighing.sublinear_tf ? logarithmic[count] : count;
 }
 
 // Counts must come in ascending order of ids. Computes in double: the same sums as the reference.

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from common.kept import Kept
 from corpora import NAMES, Corpus, reversed_pairs
-from fusion import Part, compare, split
 from learning import HELD_OUT, Trials
 
 import labelwood as lw
+from fusion import Part, compare, split
 from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
 SETS = tuple(NAMES)

@@ -25,7 +25,7 @@ struct SiblingProblem {
   float bias;  // value of one more feature that every row has; 0 for none
   float cost_positive, cost_negative;
   float tolerance;
-  int max_iterations;
+  int max_passes;
   uint64_t seed;
 };
 
@@ -35,8 +35,8 @@ struct SiblingWorkspace {
 };
 
 // Where the weights of some siblings are, as blocks.h stores them: by feature, found by a two-level bitmap.
-enum class Stored { kFloat32, kFloat16, kInt8 };
-inline int64_t size_of(Stored stored) { return stored == Stored::kFloat32 ? 4 : stored == Stored::kFloat16 ? 2 : 1; }
+enum class Precision { kFloat32, kFloat16, kInt8 };
+inline int64_t size_of(Precision precision) { return precision == Precision::kFloat32 ? 4 : precision == Precision::kFloat16 ? 2 : 1; }
 struct StoredWeights {
   const uint64_t* top_bits;    // which words are not empty
   const uint32_t* top_ranks;   // words before
@@ -44,7 +44,7 @@ struct StoredWeights {
   const uint32_t* word_ranks;  // rows before
   const uint32_t* row_starts;  // of each row: its first byte; one more than rows
   const uint8_t* bytes;
-  Stored stored;
+  Precision precision;
   uint32_t width;  // number of siblings
 };
 
@@ -97,7 +97,7 @@ struct Kernels {
   int64_t (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values,
                           float* sums);
   // Adds `x` times a row of stored weights, given as its bytes.
-  void (*add_row)(const uint8_t* row, uint32_t n_bytes, Stored stored, uint32_t width, float x, float* sums);
+  void (*add_row)(const uint8_t* row, uint32_t n_bytes, Precision precision, uint32_t width, float x, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
   // Each row times the strip, rows × sixteen. A number is added up feature by feature, so no row depends on the others.

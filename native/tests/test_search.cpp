@@ -96,14 +96,16 @@ TEST(best_first_search_is_beam_search_on_ten_thousand_trees_with_ties) {
     const RandomModel model(random);
     const SearchTree tree = model.search_tree();
     const Rows rows(3, random);
-    SearchOptions options{
-        .k = 1 + static_cast<int64_t>(random.below(8)), .beam = static_cast<int64_t>(random.below(5)), .allowed = {}};
-    options.transform = random.below(4) == 0 ? Transform::kSigmoid : Transform::kL3Hinge;
-    options.path_weight = random.below(3) == 0 ? 0.25f : 1.0f;
-    SearchCounts best_first, level_by_level;
-    const Answers first = search(tree, rows.view(), options, 1, best_first);
-    options.best_first = false;
-    const Answers level = search(tree, rows.view(), options, 1, level_by_level);
+    SearchRequest request{.k = 1 + static_cast<int64_t>(random.below(8))};
+    const auto beam = static_cast<int64_t>(random.below(5));
+    const SearchOptions options{.beam = beam > 0 ? std::optional(beam) : std::nullopt,
+                                .link = random.below(4) == 0 ? Link::kSigmoid : Link::kL3Hinge,
+                                .path_weight = random.below(3) == 0 ? 0.25f : 1.0f,
+                                .normalize = false};
+    SearchCosts best_first, level_by_level;
+    const Answers first = search(tree, rows.view(), options, request, 1, best_first);
+    request.best_first = false;
+    const Answers level = search(tree, rows.view(), options, request, 1, level_by_level);
     CHECK(equal(first, level));
     CHECK(best_first.leaves <= level_by_level.leaves && best_first.nodes <= level_by_level.nodes);
     fewer += best_first.leaves < level_by_level.leaves;

@@ -41,24 +41,26 @@ struct Learned {
   std::vector<float> embeddings, vectors;
 };
 
-Learned learn(const Data& data, int32_t n_features, bool flat, bool all_labels, int threads) {
+Learned learn(const Data& data, int32_t n_features, bool flat, Targets targets, int threads) {
   const CsrView X{data.x_ptr, data.features, data.values, n_features}, Y{data.y_ptr, data.labels, {}, 4};
   Learned out{std::vector<float>(n_features * 16), std::vector<float>(4 * 16)};
   Random random(1);
   for (float& value : out.embeddings) value = static_cast<float>(random.below(1000)) / 1000 - 0.5f;
-  const SoftmaxOptions options{.width = 16,
-                               .epochs = 3,
+  const SoftmaxOptions options{.epochs = 3,
                                .learning_rate = 1,
-                               .all_labels = all_labels,
+                               .targets = targets,
                                .decay = 0.01f,
+                               .scaling = Scaling::kMean,
                                .batch_rows = 7,
-                               .row_weights = {}};
+                               .batch_entries = 1 << 13,
+                               .seed = 0};
+  const SoftmaxTraining training{options, 16, {}};
   Progress progress;
   const TreeView tree{kChildren, kLabelEnds, kLabels};
   if (flat)
-    train_one_vs_rest(X, Y, options, out.embeddings.data(), out.vectors.data(), threads, progress);
+    train_one_vs_rest(X, Y, training, out.embeddings.data(), out.vectors.data(), threads, progress);
   else
-    train_softmax_tree(X, Y, tree, options, out.embeddings.data(), out.vectors.data(), threads, progress);
+    train_softmax_tree(X, Y, tree, training, out.embeddings.data(), out.vectors.data(), threads, progress);
   return out;
 }
 
@@ -72,10 +74,10 @@ TEST(a_node_has_a_vector_for_each_child_but_the_first) {
 TEST(training_gives_the_same_numbers_for_any_number_of_threads) {
   const Data data(200, 30, 4, 0);
   for (bool flat : {false, true})
-    for (bool all_labels : {false, true}) {
-      const Learned one = learn(data, 30, flat, all_labels, 1);
+    for (Targets targets : {Targets::kDrawn, Targets::kAll}) {
+      const Learned one = learn(data, 30, flat, targets, 1);
       for (int threads : {2, 5}) {
-        const Learned other = learn(data, 30, flat, all_labels, threads);
+        const Learned other = learn(data, 30, flat, targets, threads);
         CHECK(one.embeddings == other.embeddings);
         CHECK(one.vectors == other.vectors);
       }
@@ -85,7 +87,7 @@ TEST(training_gives_the_same_numbers_for_any_number_of_threads) {
 
 TEST(scores_of_all_labels_of_a_tree_sum_to_one) {
   const Data data(200, 30, 4, 0);
-  const Learned learned = learn(data, 30, false, true, 2);
+  const Learned learned = learn(data, 30, false, Targets::kAll, 2);
   const std::vector<int32_t> first = VectorsOfNodes({kChildren, kLabelEnds, kLabels}).first;
   SoftmaxModel model;
   model.embeddings = {.n = 30, .width = 16, .plain = learned.embeddings, .codes = {}, .centers = {}, .scales = {}};

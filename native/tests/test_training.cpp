@@ -50,12 +50,20 @@ struct Trained {
                          {tree.label_ptr.data(), tree.label_ptr.size()},
                          {tree.labels.data(), tree.labels.size()}};
     Progress progress;
-    TrainingOptions options;
-    options.loss = loss;
+    const TrainingOptions options{.loss = loss,
+                                  .cost = 1,
+                                  .positive_weight = 1,
+                                  .bias = 1,
+                                  .tolerance = 0.1f,
+                                  .max_passes = 20,
+                                  .threshold = 0.1f,
+                                  .max_weights = {},
+                                  .precision = simd::Precision::kFloat32,
+                                  .seed = 0};
     std::vector<int32_t> nodes(shape.n_nodes());
     std::iota(nodes.begin(), nodes.end(), 0);
-    options.nodes = nodes;
-    blocks = train(X.view(), members.view(), shape, options, n_threads, progress);
+    const TrainingData data{X.view(), members.view(), shape, {}, {}};
+    blocks = train(data, options, {nodes, true, {}}, n_threads, progress);
     search.tree = shape;
     search.blocks = blocks.view(X.n_cols);
   }
@@ -63,16 +71,10 @@ struct Trained {
 };
 
 std::vector<float> scores_of(const Trained& model, const Matrix& X, bool best_first, int n_threads) {
-  SearchCounts counts;
-  const Answers answers = search(model.search, X.view(),
-                                 {.k = 7,
-                                  .beam = 3,
-                                  .path_weight = 0.5f,
-                                  .best_first = best_first,
-                                  .min_score = 0,
-                                  .unit_rows = false,
-                                  .allowed = {}},
-                                 n_threads, counts);
+  SearchCosts costs;
+  const SearchOptions options{.beam = 3, .link = Link::kL3Hinge, .path_weight = 0.5f, .normalize = false};
+  const SearchRequest request{.k = 7, .best_first = best_first};
+  const Answers answers = search(model.search, X.view(), options, request, n_threads, costs);
   return {answers.scores.begin(), answers.scores.end()};
 }
 

@@ -16,14 +16,12 @@ from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
-from labelwood.text.native import FEW, NativeVectorizer, Terms, Weighing, to_scipy
+from labelwood.text.native import FEW, Analysis, NativeVectorizer, Terms, Weighing, to_scipy
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
 _INT32_MAX = 2**31 - 1
-_UNITS = {"word": 0, "char": 1, "char_wb": 2}
-_NORMS = {None: 0, "l1": 1, "l2": 2}
 
 Analyzer: TypeAlias = Literal["word", "char", "char_wb"]
 Length: TypeAlias = Annotated[int, Ge(1), Le(_INT32_MAX)]
@@ -37,7 +35,7 @@ class _Learned:
     """What `fit` leaves behind: later changes of parameters do not touch it."""
 
     params: dict[str, Any]
-    analysis: tuple[Any, ...]  # as native functions take it
+    analysis: Analysis
     terms: Terms | None  # None with buckets
 
 
@@ -205,8 +203,7 @@ class TextVectorizer(Params):
         kept = np.ascontiguousarray(features, np.int64)
         if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_features_ or (np.diff(kept) <= 0).any()):
             raise ParameterError(f"features must be numbers from 0 to {self.n_features_ - 1} that ascend")
-        data, offsets = learned.terms
-        terms = _native.pick_terms(data, offsets, kept)
+        terms = Terms(*_native.pick_terms(learned.terms, kept))
         copy = type(self)(**self.get_params())
         copy.n_features_ = len(kept)
         copy.idf_ = None if self.idf_ is None else self.idf_[kept]
@@ -270,7 +267,8 @@ class TextVectorizer(Params):
     def _fit_terms(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
         analysis = _analysis(params)
         threads = thread_count(self.n_threads)
-        terms, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
+        found, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
+        terms = Terms(*found)
         if len(n_texts) == 0:
             raise LabelwoodError(
                 "empty vocabulary: the texts hold no terms, perhaps only stop words; "
@@ -280,7 +278,7 @@ class TextVectorizer(Params):
         columns = np.full(len(n_texts), -1, np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         if len(kept) < len(n_texts):
-            terms = _native.pick_terms(*terms, kept)
+            terms = Terms(*_native.pick_terms(terms, kept))
         self.n_features_ = len(kept)
         self.idf_ = _idf(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
         self._learned = _Learned(params, analysis, terms)
@@ -299,7 +297,13 @@ class TextVectorizer(Params):
 
     def _weigh(self, counts: Counts, columns: NDArray[np.int32]) -> Any:
         weighing = _weighing(self._learned.params, self.idf_)
-        csr = _native.weigh_counts(*counts, columns, self.n_features_, weighing, thread_count(self.n_threads))
+        csr = _native.weigh_counts(
+            *counts,
+            columns=columns,
+            n_cols=self.n_features_,
+            weighing=weighing,
+            n_threads=thread_count(self.n_threads),
+        )
         return to_scipy(csr, self.n_features_)
 
 
@@ -320,30 +324,30 @@ def _check_together(params: dict[str, Any]) -> None:
         raise ParameterError("stop_words needs analyzer='word': leave out stop_words, or count words")
 
 
-def _analysis(params: dict[str, Any]) -> tuple[Any, ...]:
+def _analysis(params: dict[str, Any]) -> Analysis:
     shortest, longest = params["ngrams"]
     # Where accents are stripped, the texts have been lowered before, as the order of the two matters.
     lowercase = params["lowercase"] and not params["strip_accents"]
     stop_words = _stop_terms(params["stop_words"]) if params["stop_words"] else None
-    unit = _UNITS[params["analyzer"]]
-    return unit, int(shortest), int(longest), int(params["min_token"]), bool(lowercase), stop_words
+    unit = params["analyzer"]
+    return Analysis(unit, int(shortest), int(longest), int(params["min_token"]), bool(lowercase), stop_words)
 
 
-def _without_vain_ngrams(analysis: tuple[Any, ...], terms: Terms | None) -> tuple[Any, ...]:
+def _without_vain_ngrams(analysis: Analysis, terms: Terms | None) -> Analysis:
     """The same without n-grams that are longer than every term: a file can ask for them, and long texts have many."""
     if terms is None:
         return analysis
-    unit, shortest, longest, *rest = analysis
-    n_bytes = int(np.diff(terms[1]).max(initial=0))
-    most = (n_bytes + 1) // 2 if unit == _UNITS["word"] else n_bytes  # words have a byte at least, and a space between
-    return unit, shortest, max(shortest, min(longest, most)), *rest
+    n_bytes = int(np.diff(terms.offsets).max(initial=0))
+    # Words have a byte at least, and a space between.
+    most = (n_bytes + 1) // 2 if analysis.unit == "word" else n_bytes
+    return analysis._replace(max_n=max(analysis.min_n, min(analysis.max_n, most)))
 
 
 def _stop_terms(words: list[str]) -> Terms:
     encoded = [word.encode() for word in sorted(set(words))]
     data = np.frombuffer(b"".join(encoded), np.uint8)
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return data, offsets
+    return Terms(data, offsets)
 
 
 def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
@@ -385,7 +389,7 @@ def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -
 
 
 def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
-    return bool(params["binary"]), bool(params["sublinear_tf"]), _NORMS[params["norm"]], idf
+    return Weighing(bool(params["binary"]), bool(params["sublinear_tf"]), params["norm"] or "none", idf)
 
 
 def _as_json(value: Any) -> Any:
@@ -404,9 +408,10 @@ def _restored_idf(state: State, n_features: int) -> NDArray[np.float64]:
 
 
 def _restored_terms(state: State, n_features: int) -> Terms:
-    terms = state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1)
-    if len(terms[1]) != n_features + 1:
-        raise ModelError(f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again")
+    terms = Terms(state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1))
+    n_terms = len(terms.offsets) - 1
+    if n_terms != n_features:
+        raise ModelError(f"the model has {n_terms} terms for {n_features} features: save the model again")
     if state.verify:
         _verify_terms(terms)
     return terms
