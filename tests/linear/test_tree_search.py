@@ -44,9 +44,7 @@ def training(rows, members, threshold, seed, *, negatives="tree", beam=10, preci
         feature_numbers=numbers_by_frequency(rows),
         members=members,
         row_weights=np.empty(0, np.float32),
-        options=options_of(
-            _native.TrainingOptions, TRAINING | {"threshold": threshold, "precision": precision, "seed": seed}
-        ),
+        options=options_of(_native.TrainingOptions, TRAINING | own),
         negatives=negatives,
         search=searching(beam),
         merge=merge,

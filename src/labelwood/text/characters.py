@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _END = 0x110000
+_AT_ONCE = 1 << 14  # few enough to stay in the nearest caches
 
 
 class CodePoints(NamedTuple):
@@ -26,22 +27,23 @@ class CodePoints(NamedTuple):
 
 
 def code_points() -> CodePoints:
-    """All code points as `str.lower` and `re` see them, found in a few passes over a string of all.
+    """All code points as `str.lower` and `re` see them: a string of many is asked at once, as each alone takes long.
 
     Example:
         >>> int(code_points().space[ord(" ")])
         1
     """
-    every = np.arange(_END, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    # The dotted capital I alone becomes two: its own small letter, and a dot. The tokeniser adds the dot.
-    lowered = every.replace("İ", "i").lower().encode("utf-32-le", "surrogatepass")
-    lower = np.frombuffer(lowered, "<u4").astype(np.uint32)
-    return CodePoints(lower, _found(r"\w+", every), _found(r"\s+", every))
-
-
-def _found(pattern: str, every: str) -> NDArray[np.bool_]:
-    """Which characters are part of a match."""
-    found = np.zeros(len(every), bool)
-    for match in re.finditer(pattern, every):
-        found[match.start() : match.end()] = True
-    return found
+    lower = np.arange(_END, dtype=np.uint32)
+    word, space = np.zeros(_END, bool), np.ones(_END, bool)
+    for begin in range(0, _END, _AT_ONCE):
+        part = slice(begin, begin + _AT_ONCE)
+        text = lower[part].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        # The dotted capital I alone becomes two: its own small letter, and a dot. The tokeniser adds the dot.
+        lowered = text.replace("İ", "i").lower()
+        if lowered != text:
+            lower[part] = np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), "<u4")
+        for run in re.finditer(r"\w+", text):
+            word[begin + run.start() : begin + run.end()] = True
+        for characters in text.split():
+            space[ord(characters[0]) : ord(characters[-1]) + 1] = False
+    return CodePoints(lower, word, space)
