@@ -103,9 +103,9 @@ class RowSearch : public BestFirst<RowSearch> {
  public:
   RowSearch(const SearchTree& model, const SearchOptions& options, const SearchRequest& request,
             std::span<const uint8_t> open_nodes, Space& space)
-      : BestFirst(order_of(model, options, request), space.opening), m_(model), o_(options), r_(request),
-        open_nodes_(open_nodes), query_(space.query), lines_(space.lines), means_(space.means),
-        highest_(space.highest) {}
+      : BestFirst(order_of(model, options, request), space.opening), m_(model), o_(options), allowed_(request.allowed),
+        is_best_first_(request.best_first), open_nodes_(open_nodes), query_(space.query), lines_(space.lines),
+        means_(space.means), highest_(space.highest) {}
 
   void run(std::span<const int32_t> features, std::span<const float> values) {
     query_.set(features, values, m_.blocks.feature_numbers, o_.normalize);
@@ -148,10 +148,10 @@ class RowSearch : public BestFirst<RowSearch> {
   bool offer_labels(const Candidate& leaf) {
     const auto labels = m_.tree.labels_of(leaf.node);
     const float needed =
-        r_.allowed.empty() && !best_.full() ? std::max(order_.floor, score_of(r_.k, leaf, 1.0f)) : bar();
+        allowed_.empty() && !best_.full() ? std::max(order_.floor, score_of(order_.k, leaf, 1.0f)) : bar();
     bool taken = false;
     each_above(needed, leaf, 1.0f, [&](int32_t i, float score) {
-      if (score < order_.floor || !(r_.allowed.empty() || r_.allowed[labels[i]])) return;
+      if (score < order_.floor || !(allowed_.empty() || allowed_[labels[i]])) return;
       taken |= m_.with_copies ? best_.offer_again(score, labels[i]) : best_.offer(score, labels[i]);
     });
     return taken;
@@ -171,7 +171,7 @@ class RowSearch : public BestFirst<RowSearch> {
     std::sort(reached.begin(), reached.end(), opens_before);
     means_.begin(*m_.means, reached, m_.tree.n_nodes());
     auto leaf = reached.begin();
-    for (; leaf != reached.end() && !(r_.best_first && leaf->score < bar()); ++leaf) add_to_means(*leaf);
+    for (; leaf != reached.end() && !(is_best_first_ && leaf->score < bar()); ++leaf) add_to_means(*leaf);
     needed_.clear();
     means_.each_needed(bar(), [&](int32_t node) { needed_.push_back(node); });
     for (; leaf != reached.end(); ++leaf)
@@ -184,7 +184,7 @@ class RowSearch : public BestFirst<RowSearch> {
     ++costs.leaves;
     costs.labels += std::ssize(labels);
     for (size_t i = 0; i < sums_.size(); ++i) {
-      if (!(r_.allowed.empty() || r_.allowed[labels[i]])) continue;
+      if (!(allowed_.empty() || allowed_[labels[i]])) continue;
       const float score = leaf.score + log_linked(sums_[i], o_.link);
       means_.add(labels[i], leaf.node, score, bar(), [&](float mean) {
         if (mean >= order_.floor) best_.offer(mean, labels[i]);
@@ -244,7 +244,8 @@ class RowSearch : public BestFirst<RowSearch> {
 
   const SearchTree& m_;
   const SearchOptions& o_;
-  const SearchRequest& r_;
+  const std::span<const uint8_t> allowed_;
+  const bool is_best_first_;  // of the leaves of means: all nodes above them are found level by level
   const std::span<const uint8_t> open_nodes_;
   int32_t stop_ = kNowhere;
   Query& query_;

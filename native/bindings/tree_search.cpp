@@ -25,17 +25,30 @@ namespace {
 
 using namespace nb::literals;
 
-// Integers of either width that scipy uses; false if they are none, or too large.
-bool read_integers(nb::handle array, std::vector<int32_t>& out) {
-  const auto copy = [&](const auto& numbers) {
-    for (auto n : view(numbers))
-      if (std::in_range<int32_t>(n)) out.push_back(static_cast<int32_t>(n));
-    return out.size() == numbers.size();
-  };
-  if (Array<int32_t> narrow; nb::try_cast(array, narrow, false)) return copy(narrow);
-  if (Array<int64_t> wide; nb::try_cast(array, wide, false)) return copy(wide);
-  return false;
-}
+// Integers of either width that scipy uses, narrow ones in place.
+class Integers {
+ public:
+  // False if they are no integers, or too large.
+  bool read(nb::handle array) {
+    if (nb::try_cast(array, narrow_, false)) {
+      value_ = view(narrow_);
+      return true;
+    }
+    Array<int64_t> wide;
+    if (!nb::try_cast(array, wide, false)) return false;
+    copied_.reserve(wide.size());
+    for (int64_t n : view(wide))
+      if (std::in_range<int32_t>(n)) copied_.push_back(static_cast<int32_t>(n));
+    value_ = copied_;
+    return copied_.size() == wide.size();
+  }
+  std::span<const int32_t> value() const { return value_; }
+
+ private:
+  Array<int32_t> narrow_;
+  std::vector<int32_t> copied_;
+  std::span<const int32_t> value_;
+};
 
 // A tree with its classifiers, ready to be searched: keeps the arrays alive, which may be mapped from a file.
 class TreeModel {
@@ -102,15 +115,13 @@ class TreeModel {
   // would take longer here than the search.
   std::optional<AnswerArrays> one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols,
                                       int64_t k, float slack, const SearchOptions& options) const {
-    std::vector<int32_t> ends, features;
+    Integers ends, features;
     Array<float> x;
-    if (!read_integers(indptr, ends) || !read_integers(indices, features) || !nb::try_cast(values, x, false))
+    if (!ends.read(indptr) || !features.read(indices) || !nb::try_cast(values, x, false)) return std::nullopt;
+    const int64_t row[2] = {0, std::ssize(features.value())};
+    if (n_cols != model_.blocks.n_features || x.size() != features.value().size() || !spans_one_row(ends, row[1]))
       return std::nullopt;
-    const int64_t row[2] = {0, std::ssize(features)};
-    if (n_cols != model_.blocks.n_features || x.size() != features.size() ||
-        ends != std::vector<int32_t>{0, static_cast<int32_t>(row[1])})
-      return std::nullopt;
-    const CsrView X{row, features, view(x), n_cols};
+    const CsrView X{row, features.value(), view(x), n_cols};
     int32_t last = -1;
     bool sound = true;
     for (int64_t i = 0; i < row[1]; ++i) {
@@ -139,6 +150,11 @@ class TreeModel {
   }
 
  private:
+  static bool spans_one_row(const Integers& ends, int64_t n_entries) {
+    const auto at = ends.value();
+    return at.size() == 2 && at[0] == 0 && at[1] == n_entries;
+  }
+
   AnswerArrays found(const CsrView& X, const SearchRequest& request, const SearchOptions& options) const {
     SearchCosts costs;
     return to_numpy(without_gil([&] { return search(model_, X, options, request, 1, costs); }));

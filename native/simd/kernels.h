@@ -36,7 +36,9 @@ struct SiblingWorkspace {
 
 // Where the weights of some siblings are, as blocks.h stores them: by feature, found by a two-level bitmap.
 enum class Precision { kFloat32, kFloat16, kInt8 };
-inline int64_t size_of(Precision precision) { return precision == Precision::kFloat32 ? 4 : precision == Precision::kFloat16 ? 2 : 1; }
+inline int64_t size_of(Precision precision) {
+  return precision == Precision::kFloat32 ? 4 : precision == Precision::kFloat16 ? 2 : 1;
+}
 struct StoredWeights {
   const uint64_t* top_bits;    // which words are not empty
   const uint32_t* top_ranks;   // words before

@@ -15,6 +15,7 @@ from labelwood.arrays.threads import thread_count
 from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
+from labelwood.text.analysis import analysis_of, without_vain_ngrams
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
 from labelwood.text.native import FEW, Analysis, NativeVectorizer, Terms, Weighing, to_scipy
 
@@ -169,7 +170,7 @@ class TextVectorizer(Params):
         cached = self.__dict__.get("_cached")
         if cached is None or cached.learned is not learned or cached.idf is not self.idf_:
             weighing = _weighing(learned.params, self.idf_)
-            analysis = _without_vain_ngrams(learned.analysis, learned.terms)
+            analysis = without_vain_ngrams(learned.analysis, learned.terms)
             native = NativeVectorizer(analysis, learned.terms, weighing, self.n_features_)
             cached = self._cached = _Cached(native, learned, self.idf_)
         return cached
@@ -235,7 +236,7 @@ class TextVectorizer(Params):
         terms = None if vectorizer.n_buckets else _restored_terms(state, vectorizer.n_features_)
         if vectorizer.n_buckets not in (None, vectorizer.n_features_):
             raise ModelError("the model's n_buckets and n_features differ: save the model again")
-        vectorizer._learned = _Learned(vectorizer.get_params(), _analysis(vectorizer.get_params()), terms)
+        vectorizer._learned = _Learned(vectorizer.get_params(), analysis_of(vectorizer.get_params()), terms)
         return vectorizer
 
     def __sklearn_tags__(self) -> Any:
@@ -265,7 +266,7 @@ class TextVectorizer(Params):
         return self._fit_buckets(documents, params, with_matrix)
 
     def _fit_terms(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
-        analysis = _analysis(params)
+        analysis = analysis_of(params)
         threads = thread_count(self.n_threads)
         found, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
         terms = Terms(*found)
@@ -285,7 +286,7 @@ class TextVectorizer(Params):
         return self._weigh(counts, columns) if with_matrix else None
 
     def _fit_buckets(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
-        analysis = _analysis(params)
+        analysis = analysis_of(params)
         n_buckets = int(params["n_buckets"])
         counts = _native.count_buckets(documents, analysis, n_buckets, thread_count(self.n_threads))
         self.n_features_ = n_buckets
@@ -322,32 +323,6 @@ def _check_together(params: dict[str, Any]) -> None:
                 raise ParameterError(f"{name} needs a vocabulary, which n_buckets replaces: leave out one of them")
     if params["stop_words"] and params["analyzer"] != "word":
         raise ParameterError("stop_words needs analyzer='word': leave out stop_words, or count words")
-
-
-def _analysis(params: dict[str, Any]) -> Analysis:
-    shortest, longest = params["ngrams"]
-    # Where accents are stripped, the texts have been lowered before, as the order of the two matters.
-    lowercase = params["lowercase"] and not params["strip_accents"]
-    stop_words = _stop_terms(params["stop_words"]) if params["stop_words"] else None
-    unit = params["analyzer"]
-    return Analysis(unit, int(shortest), int(longest), int(params["min_token"]), bool(lowercase), stop_words)
-
-
-def _without_vain_ngrams(analysis: Analysis, terms: Terms | None) -> Analysis:
-    """The same without n-grams that are longer than every term: a file can ask for them, and long texts have many."""
-    if terms is None:
-        return analysis
-    n_bytes = int(np.diff(terms.offsets).max(initial=0))
-    # Words have a byte at least, and a space between.
-    most = (n_bytes + 1) // 2 if analysis.unit == "word" else n_bytes
-    return analysis._replace(max_n=max(analysis.min_n, min(analysis.max_n, most)))
-
-
-def _stop_terms(words: list[str]) -> Terms:
-    encoded = [word.encode() for word in sorted(set(words))]
-    data = np.frombuffer(b"".join(encoded), np.uint8)
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return Terms(data, offsets)
 
 
 def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
