@@ -50,16 +50,11 @@ struct Trained {
                          {tree.label_ptr.data(), tree.label_ptr.size()},
                          {tree.labels.data(), tree.labels.size()}};
     Progress progress;
-    const TrainingOptions options{.loss = loss,
-                                  .cost = 1,
-                                  .positive_weight = 1,
-                                  .bias = 1,
-                                  .tolerance = 0.1f,
-                                  .max_passes = 20,
-                                  .threshold = 0.1f,
-                                  .max_weights = {},
-                                  .precision = simd::Precision::kFloat32,
-                                  .seed = 0};
+    TrainingOptions options{};
+    options.loss = loss;
+    options.cost = options.positive_weight = options.bias = 1;
+    options.tolerance = options.threshold = 0.1f;
+    options.max_passes = 20;
     std::vector<int32_t> nodes(shape.n_nodes());
     std::iota(nodes.begin(), nodes.end(), 0);
     const TrainingData data{X.view(), members.view(), shape, {}, {}};

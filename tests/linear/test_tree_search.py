@@ -20,8 +20,7 @@ from labelwood.linear.training import Training, numbers_by_frequency
 from labelwood.trees import LabelTree
 
 NO_LIMITS = Limits.of(1)
-TRAINING = {"loss": "squared-hinge", "cost": 1.0, "positive_weight": 1.0, "bias": 1.0}
-TRAINING |= {"tolerance": 0.1, "max_passes": 20, "max_weights": None}
+TRAINING = lw.TreeClassifier(bias=1.0, max_passes=20).get_params()
 
 
 def searching(beam, *, link="l3-hinge", path_weight=1.0, normalize=False):

@@ -1,12 +1,13 @@
-"""How a vectorizer's parameters say that texts are taken apart, as native code takes it."""
+"""How a vectorizer's parameters say that texts are taken apart and their terms weighed, as native code reads it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labelwood.text.native import Analysis, Terms
+from labelwood.text.native import Analysis, Terms, Weighing
 
 
 def analysis_of(params: dict[str, Any]) -> Analysis:
@@ -39,6 +40,17 @@ def without_vain_ngrams(analysis: Analysis, terms: Terms | None) -> Analysis:
     # Words have a byte at least, and a space between.
     most = (n_bytes + 1) // 2 if analysis.unit == "word" else n_bytes
     return analysis._replace(max_n=max(analysis.min_n, min(analysis.max_n, most)))
+
+
+def weighing_of(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
+    """How a `TextVectorizer` with these parameters weighs counts; `idf` by column, if it uses that.
+
+    Example:
+        >>> from labelwood import TextVectorizer
+        >>> weighing_of(TextVectorizer(norm=None).get_params(), None).norm
+        'none'
+    """
+    return Weighing(bool(params["binary"]), bool(params["sublinear_tf"]), params["norm"] or "none", idf)
 
 
 def _stop_terms(words: list[str]) -> Terms:

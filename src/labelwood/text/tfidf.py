@@ -15,9 +15,9 @@ from labelwood.arrays.threads import thread_count
 from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
-from labelwood.text.analysis import analysis_of, without_vain_ngrams
+from labelwood.text.analysis import analysis_of, weighing_of, without_vain_ngrams
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
-from labelwood.text.native import FEW, Analysis, NativeVectorizer, Terms, Weighing, to_scipy
+from labelwood.text.native import FEW, Analysis, NativeVectorizer, Terms, to_scipy
 
 if TYPE_CHECKING:
     from labelwood.store import State
@@ -169,7 +169,7 @@ class TextVectorizer(Params):
         learned = self._check_fitted()
         cached = self.__dict__.get("_cached")
         if cached is None or cached.learned is not learned or cached.idf is not self.idf_:
-            weighing = _weighing(learned.params, self.idf_)
+            weighing = weighing_of(learned.params, self.idf_)
             analysis = without_vain_ngrams(learned.analysis, learned.terms)
             native = NativeVectorizer(analysis, learned.terms, weighing, self.n_features_)
             cached = self._cached = _Cached(native, learned, self.idf_)
@@ -297,7 +297,7 @@ class TextVectorizer(Params):
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
     def _weigh(self, counts: Counts, columns: NDArray[np.int32]) -> Any:
-        weighing = _weighing(self._learned.params, self.idf_)
+        weighing = weighing_of(self._learned.params, self.idf_)
         csr = _native.weigh_counts(
             *counts,
             columns=columns,
@@ -361,10 +361,6 @@ def _idf(params: dict[str, Any], n_texts: NDArray[np.int64], n_documents: int) -
     idf = np.zeros(len(n_texts))
     idf[seen] = np.log((n_documents + extra) / (n_texts[seen] + extra)) + 1.0
     return idf
-
-
-def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
-    return Weighing(bool(params["binary"]), bool(params["sublinear_tf"]), params["norm"] or "none", idf)
 
 
 def _as_json(value: Any) -> Any:
