@@ -297,8 +297,10 @@ class TextVectorizer(Params):
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
     def _weigh(self, counts: Counts, columns: NDArray[np.int32]) -> Any:
-        how = {"weighing": weighing_of(self._learned.params, self.idf_), "n_threads": thread_count(self.n_threads)}
-        csr = _native.weigh_counts(*counts, columns=columns, n_cols=self.n_features_, **how)
+        weighing, threads = weighing_of(self._learned.params, self.idf_), thread_count(self.n_threads)
+        csr = _native.weigh_counts(
+            *counts, columns=columns, n_cols=self.n_features_, weighing=weighing, n_threads=threads
+        )
         return to_scipy(csr, self.n_features_)
 
 
