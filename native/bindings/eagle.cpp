@@ -36,15 +36,13 @@ struct GroupedArgument {
 
 auto to_python(LabelVectors&& found) { return arrays_of(found.weights, found.cosines); }
 
-auto sparse_eagle(const SparseArgument& rows, const GroupedArgument& grouped, const EagleOptions& options,
-                  Threads n_threads) {
+auto sparse_eagle(const SparseArgument& rows, const GroupedArgument& grouped, EagleOptions options, Threads n_threads) {
   const CsrView X = rows.finite();
   const GroupedLabels labels = grouped.checked(X.n_rows());
   return to_python(without_gil([&] { return eagle(X, labels, options, n_threads); }));
 }
 
-auto dense_eagle(const Matrix<float>& rows, const GroupedArgument& grouped, const EagleOptions& options,
-                 Threads n_threads) {
+auto dense_eagle(const Matrix<float>& rows, const GroupedArgument& grouped, EagleOptions options, Threads n_threads) {
   const DenseView X = dense_view(rows);
   const GroupedLabels labels = grouped.checked(X.n_rows);
   return to_python(without_gil([&] { return eagle(X, labels, options, n_threads); }));

@@ -17,7 +17,6 @@ struct nanobind::detail::type_caster<labelwood::Targets>
     : nanobind::detail::literal_caster<labelwood::Targets, "all", "drawn"> {};
 
 namespace labelwood {
-
 namespace {
 
 using namespace nb::literals;
@@ -30,9 +29,8 @@ void check(const SoftmaxTraining& how, const CsrView& X, const CsrView& Y) {
 }
 
 void train_softmax(const SparseArgument& rows, const PatternArgument& labels, const std::optional<TreeArgument>& tree,
-                   const SoftmaxOptions& options, const Array<float>& row_weights,
-                   const WritableMatrix<float>& embeddings, const WritableMatrix<float>& vectors, Threads n_threads,
-                   Progress& progress) {
+                   SoftmaxOptions options, const Array<float>& row_weights, const WritableMatrix<float>& embeddings,
+                   const WritableMatrix<float>& vectors, Threads n_threads, Progress& progress) {
   const CsrView X = rows.finite(), Y = labels.checked();
   const SoftmaxTraining how{options, static_cast<int64_t>(embeddings.shape(1)), view(row_weights)};
   check(how, X, Y);

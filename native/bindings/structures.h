@@ -5,7 +5,8 @@
 //   static constexpr auto kPython = nb::detail::const_name("the Python class, for the stub");
 //   void read(const Fields& from) { from.read("name"_f, name); … }
 //
-// Options are an nb::class_ with a property for each field; labelwood.arrays.options fills them by name.
+// Options are an nb::class_ with a property for each field; labelwood.arrays.options fills them by name. Functions take
+// them by value: while native code works, another thread may change the object in Python.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -20,7 +20,6 @@ struct nanobind::detail::type_caster<labelwood::Link>
     : nanobind::detail::literal_caster<labelwood::Link, "l3-hinge", "sigmoid"> {};
 
 namespace labelwood {
-
 namespace {
 
 using namespace nb::literals;
@@ -95,7 +94,7 @@ class TreeModel {
   }
 
   std::tuple<NewMatrix<int32_t>, NewMatrix<float>, SearchCosts> topk(const SparseArgument& rows, int64_t k,
-                                                                     const SearchOptions& options,
+                                                                     SearchOptions options,
                                                                      const LimitsArgument& limits, float slack,
                                                                      bool best_first, Threads n_threads) const {
     const CsrView X = checked(rows, k);
@@ -106,7 +105,7 @@ class TreeModel {
   }
 
   // A few rows from a vectorizer, on the calling thread; none if they have other features.
-  std::optional<AnswerArrays> few_rows(const Csr& rows, int64_t k, float slack, const SearchOptions& options) const {
+  std::optional<AnswerArrays> few_rows(const Csr& rows, int64_t k, float slack, SearchOptions options) const {
     if (rows.n_cols != model_.blocks.n_features) return std::nullopt;
     return found(view_of(rows), {.k = k, .slack = slack}, options);
   }
@@ -114,7 +113,7 @@ class TreeModel {
   // A single row as scipy has it, if it can be searched as it is; else none. What Python would do for many rows at once
   // would take longer here than the search.
   std::optional<AnswerArrays> one_row(nb::handle indptr, nb::handle indices, nb::handle values, int64_t n_cols,
-                                      int64_t k, float slack, const SearchOptions& options) const {
+                                      int64_t k, float slack, SearchOptions options) const {
     Integers ends, features;
     Array<float> x;
     if (!ends.read(indptr) || !features.read(indices) || !nb::try_cast(values, x, false)) return std::nullopt;
@@ -132,18 +131,18 @@ class TreeModel {
     return found(X, {.k = k, .slack = slack}, options);
   }
 
-  auto reached(const SparseArgument& rows, const SearchOptions& options, int32_t first, Threads n_threads) const {
+  auto reached(const SparseArgument& rows, SearchOptions options, int32_t first, Threads n_threads) const {
     const CsrView X = checked(rows, 1);
     Reached found = without_gil([&] { return labelwood::reached(model_, X, options, first, n_threads); });
     return arrays_of(found.row_ptr, found.nodes);
   }
 
-  NewArray<float> slacks(const SparseArgument& rows, int64_t k, const SearchOptions& options, Threads n_threads) const {
+  NewArray<float> slacks(const SparseArgument& rows, int64_t k, SearchOptions options, Threads n_threads) const {
     const CsrView X = checked(rows, k);
     return to_numpy(without_gil([&] { return labelwood::slacks(model_, X, options, {.k = k}, n_threads); }));
   }
 
-  NewArray<double> seconds(const SparseArgument& rows, int64_t k, const SearchOptions& options, bool best_first) const {
+  NewArray<double> seconds(const SparseArgument& rows, int64_t k, SearchOptions options, bool best_first) const {
     const CsrView X = checked(rows, k);
     const SearchRequest request{.k = k, .best_first = best_first};
     return to_numpy(without_gil([&] { return labelwood::seconds(model_, X, options, request); }));
@@ -155,7 +154,7 @@ class TreeModel {
     return at.size() == 2 && at[0] == 0 && at[1] == n_entries;
   }
 
-  AnswerArrays found(const CsrView& X, const SearchRequest& request, const SearchOptions& options) const {
+  AnswerArrays found(const CsrView& X, const SearchRequest& request, SearchOptions options) const {
     SearchCosts costs;
     return to_numpy(without_gil([&] { return search(model_, X, options, request, 1, costs); }));
   }

@@ -1,21 +1,21 @@
 // Training of a tree's classifiers, as Python sees it.
+#include "training.h"
+
+#include <nanobind/stl/optional.h>
+
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include <nanobind/stl/optional.h>
-
 #include "bind.h"
 #include "label_tree.h"
 #include "rows.h"
-#include "training.h"
 
 template <>
 struct nanobind::detail::type_caster<labelwood::Loss>
     : nanobind::detail::literal_caster<labelwood::Loss, "squared-hinge", "logistic"> {};
 
 namespace labelwood {
-
 namespace {
 
 using namespace nb::literals;
@@ -38,7 +38,7 @@ void check_nodes(const TrainedNodes& wanted, const TrainingData& data) {
 }
 
 Named train_tree(const SparseArgument& rows, const PatternArgument& members, const TreeArgument& tree,
-                 const TrainingOptions& options, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
+                 TrainingOptions options, const Array<int32_t>& feature_numbers, const Array<float>& row_weights,
                  const Array<int32_t>& nodes, bool rows_with_labels, const std::optional<PatternArgument>& sent,
                  Threads n_threads, Progress& progress) {
   const CsrView of_labels = members.checked();
