@@ -35,6 +35,7 @@ test-rest: $(VENV)/.tested
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.inc')
 
 ## types                       mypy, strict.
 types: $(VENV)/.tools
@@ -149,8 +150,8 @@ $(VENV)/.python:
 	@$(PIP) --upgrade 'pip>=24'
 	@touch $@
 
-$(VENV)/.build-tools: $(VENV)/.python
-	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.18' ninja
+$(VENV)/.build-tools: $(VENV)/.python pyproject.toml
+	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=3.1' 'nanobind-backend>=1.0' 'cmake>=3.18' ninja
 	@mkdir -p build
 	@touch $@
 

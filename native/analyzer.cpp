@@ -120,7 +120,9 @@ std::span<const Analyzer::Term> Analyzer::words_that_count() {
     n += size_tells ? word.size >= least : is_long_enough(word);
   }
   if (stop_words != nullptr) {
-    const auto is_stop_word = [&](Term word) { return stop_words->find(TermKey::of(as_view(bytes(word), word.size)), bytes(word), word.size) >= 0; };
+    const auto is_stop_word = [&](Term word) {
+      return stop_words->find(TermKey::of(as_view(bytes(word), word.size)), bytes(word), word.size) >= 0;
+    };
     n = std::remove_if(words, words + n, is_stop_word) - words;
   }
   return {words, n};

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "buffer.h"
-#include "unicode.h"
 #include "term_index.h"
+#include "unicode.h"
 
 namespace labelwood {
 
@@ -70,8 +70,8 @@ class Analyzer {
   bool in_word_ = false;            // whether the last byte is a part of a word
   bool has_wide_ = false;           // whether the text is more than ASCII
   Buffer<Term> words_;
-  Buffer<uint8_t> joined_;          // words with one space between them, so that an n-gram is a slice
-  std::vector<uint32_t> starts_;    // of words in joined_ or of characters in scratch_
+  Buffer<uint8_t> joined_;        // words with one space between them, so that an n-gram is a slice
+  std::vector<uint32_t> starts_;  // of words in joined_ or of characters in scratch_
   std::vector<Term> terms_;
 };
 

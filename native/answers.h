@@ -13,7 +13,8 @@ namespace labelwood {
 
 struct Answers {
   Answers(int64_t n_rows, int64_t width)
-      : k(width), ids(size_of(n_rows, width), -1), scores(size_of(n_rows, width), -std::numeric_limits<float>::infinity()) {}
+      : k(width), ids(size_of(n_rows, width), -1),
+        scores(size_of(n_rows, width), -std::numeric_limits<float>::infinity()) {}
 
   // Writes a row's answers and empties the selector for the next row.
   void put(int64_t row, TopK<float>& best) {
@@ -45,10 +46,10 @@ struct AnswersView {
   int64_t k = 0;
 };
 
-// The k best labels of each row by the mean of the models' scores; a label that a model does not name scores zero there.
-// Labels that some model names among its first `tier` come first, by the mean over the models that do so. Those that some
-// model names among its first 2 · `tier` follow, and so on: what comes later never changes what is before it. Scores never
-// rise, so a label that would score more than the one before it gets that one's score.
+// The k best labels of each row by the mean of the models' scores; a label that a model does not name scores zero
+// there. Labels that some model names among its first `tier` come first, by the mean over the models that do so. Those
+// that some model names among its first 2 · `tier` follow, and so on: what comes later never changes what is before it.
+// Scores never rise, so a label that would score more than the one before it gets that one's score.
 Answers mean_of(std::span<const AnswersView> models, int64_t n_rows, int64_t k, int64_t tier, int n_threads);
 
 }  // namespace labelwood

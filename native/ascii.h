@@ -25,9 +25,13 @@ inline Bytes within(Bytes bytes, uint8_t first, uint8_t n) { return reinterpret_
 
 // One bit for each of sixteen bytes that are all ones or all zeros.
 #if defined(__SSE2__)
-inline uint64_t bits_of(Bytes bytes) { return static_cast<uint32_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(bytes))); }
+inline uint64_t bits_of(Bytes bytes) {
+  return static_cast<uint32_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(bytes)));
+}
 #else
-inline uint64_t bits_of(uint64_t eight_bytes) { return ((eight_bytes & 0x8040201008040201u) * 0x0101010101010101u) >> 56; }
+inline uint64_t bits_of(uint64_t eight_bytes) {
+  return ((eight_bytes & 0x8040201008040201u) * 0x0101010101010101u) >> 56;
+}
 inline uint64_t bits_of(Bytes bytes) {
   uint64_t halves[2];
   std::memcpy(halves, &bytes, sizeof halves);

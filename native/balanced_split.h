@@ -39,9 +39,9 @@ class BalancedSplit {
   static constexpr int64_t kLabelsAtOnce = 4096;
 
   struct Scored {
-    float score;    // how much nearer to plus than to minus
+    float score;  // how much nearer to plus than to minus
     int32_t label;
-    int8_t side;    // +1, −1; 0 before the first round
+    int8_t side;  // +1, −1; 0 before the first round
   };
 
   // Reorders the labels so that the first ones are one side, and returns how many they are: the share left / parts of

@@ -26,11 +26,11 @@ inline bool opens_before(const Candidate& a, const Candidate& b) {
 inline bool opens_after(const Candidate& a, const Candidate& b) { return opens_before(b, a); }
 
 struct OpeningOrder {
-  int64_t k = 5;
-  int64_t beam = 10;       // nodes opened at each depth; 0: all that can matter
-  bool best_first = true;  // else level by level; the answers are the same
-  float floor = -kInfinity;  // labels that score less are no answers
-  float slack = 0;         // best first: it ends when nothing left scores `slack` above the k-th answer
+  int64_t k;
+  int64_t beam;     // nodes opened at each depth; 0: all that can matter
+  bool best_first;  // else level by level; the answers are the same
+  float floor;      // labels that score less are no answers
+  float slack;      // best first: it ends when nothing left scores `slack` above the k-th answer
 };
 
 // Memory that a thread's searches use one after another.
@@ -53,7 +53,10 @@ class BestFirst {
 
  protected:
   void open_nodes() {
-    if (order_.best_first) best_first(); else level_by_level();
+    if (order_.best_first)
+      best_first();
+    else
+      level_by_level();
   }
 
   // What a score must reach to be an answer; nothing below a node can score higher than the node.

@@ -11,7 +11,7 @@
 namespace labelwood {
 namespace {
 
-using simd::Stored;
+using simd::Precision;
 
 // Rows that are not full are shorter than full ones, whatever the weights' size.
 bool is_full(int64_t n_entries, int32_t width) { return 4 * n_entries >= width; }
@@ -52,7 +52,8 @@ void check_segment(const BlocksView& b, size_t segment, int32_t width) {
   const auto bytes = b.bytes.subspan(b.byte_ptr[segment], b.byte_ptr[segment + 1] - b.byte_ptr[segment]);
   require(starts[0] == 0 && starts[rows] == bytes.size(), "rows and bytes differ in number");
   for (int64_t r = 0; r < rows; ++r) require(starts[r] <= starts[r + 1], "a row ends before it begins");
-  for (int64_t r = 0; r < rows; ++r) check_row(bytes.subspan(starts[r], starts[r + 1] - starts[r]), width, size_of(b.stored));
+  for (int64_t r = 0; r < rows; ++r)
+    check_row(bytes.subspan(starts[r], starts[r + 1] - starts[r]), width, size_of(b.precision));
 }
 
 void check_numbers(const BlocksView& b) {
@@ -89,10 +90,11 @@ class RowWriter {
 
  private:
   void put(float value, int32_t column) {
-    switch (out_.stored) {
-      case Stored::kFloat32: return append(value);
-      case Stored::kFloat16: return append(half_of(value));
-      case Stored::kInt8: return append(static_cast<int8_t>(std::nearbyint(value / out_.scales[first_sibling_ + column])));
+    switch (out_.precision) {
+      case Precision::kFloat32: return append(value);
+      case Precision::kFloat16: return append(half_of(value));
+      case Precision::kInt8:
+        return append(static_cast<int8_t>(std::nearbyint(value / out_.scales[first_sibling_ + column])));
     }
   }
   template <class T>
@@ -123,7 +125,9 @@ void add_segment(const SegmentEntries& entries, int32_t width, int64_t first_sib
   out.top_bits.resize(first_top + tops_for(n_features));
   out.top_ranks.resize(out.top_bits.size());
   RowWriter writer(out, first_sibling);
-  const auto end_row = [&] { out.row_starts.push_back(static_cast<uint32_t>(std::ssize(out.bytes) - out.byte_ptr.back())); };
+  const auto end_row = [&] {
+    out.row_starts.push_back(static_cast<uint32_t>(std::ssize(out.bytes) - out.byte_ptr.back()));
+  };
   uint32_t rows = 0;
   int64_t last_word = -1;
   end_row();
@@ -153,8 +157,8 @@ void add_segment(const SegmentEntries& entries, int32_t width, int64_t first_sib
 }  // namespace
 
 BlocksView Blocks::view(int64_t n_features) const {
-  return {n_features, stored, sibling_ptr, segment_ptr, top_bits, top_ranks, word_ptr, word_bits, word_ranks, row_ptr, row_starts,
-          byte_ptr, bytes, biases, scales, {}};
+  return {n_features, precision, sibling_ptr, segment_ptr, top_bits, top_ranks, word_ptr, word_bits,
+          word_ranks, row_ptr,   row_starts,  byte_ptr,    bytes,    biases,    scales,   {}};
 }
 
 void check_blocks(const TreeView& tree, const BlocksView& b) {
@@ -164,9 +168,10 @@ void check_blocks(const TreeView& tree, const BlocksView& b) {
   check_ptr(b.word_ptr, n_segments + 1, b.word_bits.size(), "words");
   check_ptr(b.row_ptr, n_segments + 1, b.row_starts.size(), "rows");
   check_ptr(b.byte_ptr, n_segments + 1, b.bytes.size(), "bytes");
-  require(b.top_bits.size() == n_segments * tops_for(b.n_features) && b.top_ranks.size() == b.top_bits.size(), "bitmaps");
+  require(b.top_bits.size() == n_segments * tops_for(b.n_features) && b.top_ranks.size() == b.top_bits.size(),
+          "bitmaps");
   require(b.word_ranks.size() == b.word_bits.size(), "words");
-  require(b.scales.size() == (b.stored == Stored::kInt8 ? b.biases.size() : 0), "scales");
+  require(b.scales.size() == (b.precision == Precision::kInt8 ? b.biases.size() : 0), "scales");
   check_numbers(b);
   for (size_t node = 0; node < n_nodes; ++node) {
     const int32_t n = tree.n_siblings(static_cast<int32_t>(node));
@@ -179,10 +184,11 @@ void check_blocks(const TreeView& tree, const BlocksView& b) {
 
 void pack(std::span<const SegmentEntries> segments, std::span<const float> biases, int64_t n_features, Blocks& out) {
   const int64_t first = std::ssize(out.biases), n = std::ssize(biases);
-  if (out.stored == Stored::kInt8) add_scales(segments, biases.size(), out);
+  if (out.precision == Precision::kInt8) add_scales(segments, biases.size(), out);
   out.biases.insert(out.biases.end(), biases.begin(), biases.end());
   for (int64_t s = 0; s < std::ssize(segments); ++s)
-    add_segment(segments[s], static_cast<int32_t>(std::min<int64_t>(n - s * kSegment, kSegment)), first + s * kSegment, n_features, out);
+    add_segment(segments[s], static_cast<int32_t>(std::min<int64_t>(n - s * kSegment, kSegment)), first + s * kSegment,
+                n_features, out);
   out.sibling_ptr.push_back(std::ssize(out.biases));
   out.segment_ptr.push_back(static_cast<int32_t>(std::ssize(out.word_ptr)) - 1);
 }
@@ -196,7 +202,7 @@ SegmentEntries unpacked(const BlocksView& b, int64_t segment, int32_t width, int
     for (uint64_t words = b.top_bits[segment * tops + top]; words != 0; words &= words - 1, ++word)
       for (uint64_t bits = b.word_bits[word]; bits != 0; bits &= bits - 1, ++row) {
         std::fill(sums.begin(), sums.end(), 0.0f);
-        simd::kernels().add_row(bytes + b.row_starts[row], b.row_starts[row + 1] - b.row_starts[row], b.stored,
+        simd::kernels().add_row(bytes + b.row_starts[row], b.row_starts[row + 1] - b.row_starts[row], b.precision,
                                 static_cast<uint32_t>(width), 1.0f, sums.data());
         const int64_t feature = (top * 64 + std::countr_zero(words)) * 64 + std::countr_zero(bits);
         for (int32_t column = 0; column < width; ++column) {

@@ -4,9 +4,9 @@
 // a segment uses take no space: a two-level bitmap tells whether a feature has a row, and its rank which one. Features
 // are numbered by how frequent they are in training, so that those that most rows have share words and cache lines.
 //
-// A row is its columns followed by their weights. Where a quarter of the siblings or more have the feature it is full: a
-// weight for every sibling and no columns, which is added much faster and takes little more space. The number of bytes
-// tells which it is, as other rows are shorter.
+// A row is its columns followed by their weights. Where a quarter of the siblings or more have the feature it is full:
+// a weight for every sibling and no columns, which is added much faster and takes little more space. The number of
+// bytes tells which it is, as other rows are shorter.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -26,25 +26,25 @@ inline int64_t tops_for(int64_t n_features) { return (words_for(n_features) + 63
 // Views of the arrays, which may be mapped from a file.
 struct BlocksView {
   int64_t n_features = 0;
-  simd::Stored stored = simd::Stored::kFloat32;
-  std::span<const int64_t> sibling_ptr;   // per node: its first sibling
-  std::span<const int32_t> segment_ptr;   // per node: its first segment
-  std::span<const uint64_t> top_bits;     // per segment tops_for(n_features): which words are not empty
-  std::span<const uint32_t> top_ranks;    // words before
-  std::span<const int64_t> word_ptr;      // per segment: its first word
-  std::span<const uint64_t> word_bits;    // which features have a row
-  std::span<const uint32_t> word_ranks;   // rows before
-  std::span<const int64_t> row_ptr;       // per segment: its first row in row_starts, which has one more than rows
-  std::span<const uint32_t> row_starts;   // per row: its first byte, counted within the segment
-  std::span<const int64_t> byte_ptr;      // per segment: its first byte
-  std::span<const uint8_t> bytes;         // of the rows
-  std::span<const float> biases;          // per sibling
-  std::span<const float> scales;          // per sibling, for eight-bit weights, which are multiples of it
+  simd::Precision precision = simd::Precision::kFloat32;
+  std::span<const int64_t> sibling_ptr;      // per node: its first sibling
+  std::span<const int32_t> segment_ptr;      // per node: its first segment
+  std::span<const uint64_t> top_bits;        // per segment tops_for(n_features): which words are not empty
+  std::span<const uint32_t> top_ranks;       // words before
+  std::span<const int64_t> word_ptr;         // per segment: its first word
+  std::span<const uint64_t> word_bits;       // which features have a row
+  std::span<const uint32_t> word_ranks;      // rows before
+  std::span<const int64_t> row_ptr;          // per segment: its first row in row_starts, which has one more than rows
+  std::span<const uint32_t> row_starts;      // per row: its first byte, counted within the segment
+  std::span<const int64_t> byte_ptr;         // per segment: its first byte
+  std::span<const uint8_t> bytes;            // of the rows
+  std::span<const float> biases;             // per sibling
+  std::span<const float> scales;             // per sibling, for eight-bit weights, which are multiples of it
   std::span<const int32_t> feature_numbers;  // of each feature; empty: as they are
 };
 
 struct Blocks {
-  simd::Stored stored = simd::Stored::kFloat32;
+  simd::Precision precision = simd::Precision::kFloat32;
   std::vector<int64_t> sibling_ptr{0}, word_ptr{0}, row_ptr{0}, byte_ptr{0};
   std::vector<int32_t> segment_ptr{0};
   std::vector<uint64_t> top_bits, word_bits;

@@ -165,7 +165,8 @@ Answers rank_by_centroids(const CsrView& X, const CsrView& weights, const Centro
   return out;
 }
 
-Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options, int n_threads) {
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options,
+                          int n_threads) {
   const auto& simd = simd::kernels();
   Answers out(X.n_rows, options.k);
   parallel_for(X.n_rows, kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
@@ -174,7 +175,8 @@ Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const 
     for (int64_t first = 0; first < centroids.n_rows; first += kLabelsAtOnce)
       for (int64_t row = begin; row < end; ++row)
         for (int64_t label = first; label < std::min(first + kLabelsAtOnce, centroids.n_rows); ++label)
-          offer(best[row - begin], simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label), options);
+          offer(best[row - begin], simd.dot(X.row(row), centroids.row(label), X.n_cols), static_cast<int32_t>(label),
+                options);
     for (int64_t row = begin; row < end; ++row) out.put(row, best[row - begin]);
   });
   return out;

@@ -26,11 +26,12 @@ Buffer<float> centroids(const DenseView& X, const CsrView& members, int n_thread
 // are not among its answers. Dense centroids are labels × features and all labels answer.
 // Labels that are not `allowed` (per label; empty: all) or score less than `min_score` are no answers either.
 struct CentroidOptions {
-  int64_t k = 5;
-  float min_score = 0;
+  int64_t k;
+  float min_score;
   std::span<const uint8_t> allowed;
 };
 Answers rank_by_centroids(const CsrView& X, const CsrView& weights, const CentroidOptions& options, int n_threads);
-Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options, int n_threads);
+Answers rank_by_centroids(const DenseView& X, const DenseView& centroids, const CentroidOptions& options,
+                          int n_threads);
 
 }  // namespace labelwood

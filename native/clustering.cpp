@@ -90,9 +90,9 @@ constexpr int64_t kMostShares = 8;
 class TreeBuilder {
  public:
   TreeBuilder(const CsrView& vectors, const ClusterOptions& options, int n_threads)
-      : vectors_(vectors), options_(options), n_threads_(std::max(n_threads, 1)),
-        large_(vectors.n_rows() / n_threads_), fingerprints_(vectors),
-        tree_(fingerprints_.ordered()), halves_(n_threads_), clusters_(n_threads_), interpolated_(n_threads_) {}
+      : vectors_(vectors), options_(options), n_threads_(std::max(n_threads, 1)), large_(vectors.n_rows() / n_threads_),
+        fingerprints_(vectors), tree_(fingerprints_.ordered()), halves_(n_threads_), clusters_(n_threads_),
+        interpolated_(n_threads_) {}
 
   // `split(node, worker, streams, ends)` finds the parts of a node that is no leaf.
   template <class SplitNode>
@@ -121,8 +121,8 @@ class TreeBuilder {
   }
 
   // Halves the heaviest part that is no leaf until there are as many parts as a node may have children.
-  void interpolate(const LabelWeights& weights, const Interpolation& how, const Range& node, int worker, Random& streams,
-                   std::vector<int64_t>& ends) {
+  void interpolate(const LabelWeights& weights, const Interpolation& how, const Range& node, int worker,
+                   Random& streams, std::vector<int64_t>& ends) {
     if (how.lam == 0 || depth_ >= options_.max_depth) return cut(node, worker, streams, ends);
     InterpolatedSplit& halves = interpolated_[worker].get(vectors_, fingerprints_, weights, how, options_, n_threads_);
     std::vector<Range> parts{node};

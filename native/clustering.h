@@ -22,19 +22,19 @@ struct LabelWeights {
 };
 
 struct Interpolation {
-  double lam = 1;          // 0: halves of equal size; 1: weighted 2-means; 2: halves of equal weight, a Fano code
-  double smoothing = 0.1;  // weight that a node's labels share evenly, beside their own
-  bool midpoint = true;    // whether the way from 0 to 2 leads through weighted 2-means
+  double lam;        // 0: halves of equal size; 1: weighted 2-means; 2: halves of equal weight, a Fano code
+  double smoothing;  // weight that a node's labels share evenly, beside their own
+  bool midpoint;     // whether the way from 0 to 2 leads through weighted 2-means
 };
 
 struct ClusterOptions {
-  int32_t arity = 2;       // children of a node
-  int32_t max_leaf = 100;  // a node with so many labels or fewer is a leaf
-  int32_t min_size = 1;    // k-means: smaller clusters are dissolved
-  int32_t max_depth = 64;  // k-means: nodes this deep are cut into parts of equal size
+  int32_t arity;                // children of a node
+  int32_t max_leaf;             // a node with so many labels or fewer is a leaf
+  int32_t min_size = 1;         // k-means: smaller clusters are dissolved
+  int32_t max_depth = 64;       // k-means: nodes this deep are cut into parts of equal size
   int32_t max_iterations = 20;  // of 2-means
   float tolerance = 1e-4f;
-  uint64_t seed = 0;
+  uint64_t seed;
 };
 
 // Every node's labels are cut into `arity` parts whose sizes differ by at most one, by spherical 2-means that is

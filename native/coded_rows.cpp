@@ -47,13 +47,14 @@ double squared_length(const float* x, int64_t n) {
 }
 
 float rounded_up(double squares) {
-  return std::nextafter(static_cast<float>(std::sqrt(squares)) * kUp, kAlways);  // the factor is nothing to the smallest numbers
+  return std::nextafter(static_cast<float>(std::sqrt(squares)) * kUp,
+                        kAlways);  // the factor is nothing to the smallest numbers
 }
 
-CodedRows::CodedRows(int64_t n_rows, int64_t width)
-    : width_(width), codes_(n_rows * width), measures_(n_rows) {
+CodedRows::CodedRows(int64_t n_rows, int64_t width) : width_(width), codes_(n_rows * width), measures_(n_rows) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max() / std::numeric_limits<int8_t>::max();
-  levels_ = static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(width, 1)));
+  levels_ =
+      static_cast<int16_t>(std::min<int64_t>(std::numeric_limits<int16_t>::max(), most / std::max<int64_t>(width, 1)));
   prefer_huge_pages(codes_.data(), codes_.size());
 }
 
@@ -89,7 +90,8 @@ CodedRows::Query CodedRows::encoded(const float* query, float rest, float slack)
   out.scale = most / levels_;
   const float missed = rounded_up(to_codes(query, width_, out.scale, out.codes.data()));
   out.length = (length + missed) * kUp;
-  // A sum of n products in single precision is off by less than n roundings of ‖q‖·‖p‖; a few more are for the bound's own.
+  // A sum of n products in single precision is off by less than n roundings of ‖q‖·‖p‖; a few more are for the bound's
+  // own.
   out.missed = missed + out.length * static_cast<float>(width_ + 64) * 0x1p-24f;
   return out;
 }
@@ -106,7 +108,8 @@ void CodedRows::bound(const Query& query, int64_t begin, int64_t end, float* bou
     for (int64_t i = at; i < at + n; ++i) {
       const Measures& m = measures_[i];
       const float product = static_cast<float>(products[i - at]) * (m.scale * query.scale);
-      bounds[i - begin] = product + (query.length * m.missed + query.missed * m.length + query.rest * m.rest + query.slack);
+      bounds[i - begin] =
+          product + (query.length * m.missed + query.missed * m.length + query.rest * m.rest + query.slack);
     }
   }
 }

@@ -2,8 +2,8 @@
 //
 // A row p is s·c, c of 8 bits, and a query q is t·d, d of 16 bits. Then s·t·(c·d) is off by no more than
 //     |q·p − s·t·(c·d)|  ≤  ‖t·d‖·‖p − s·c‖ + ‖q − t·d‖·‖p‖
-// (the triangle and Cauchy's inequality), to which comes what rounding adds. Where rows and queries are but a part of longer
-// ones, what is left of both adds no more than the product of its lengths.
+// (the triangle and Cauchy's inequality), to which comes what rounding adds. Where rows and queries are but a part of
+// longer ones, what is left of both adds no more than the product of its lengths.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,23 +23,23 @@ class CodedRows {
   struct Query {
     std::vector<int16_t> codes;
     float scale = 0, length = 0, missed = 0;  // t; no less than ‖t·d‖; no less than ‖q − t·d‖ and rounding
-    float rest = 0, slack = 0;                // no less than the length of what is left; what else products can be off by
-    bool sound = false;                       // otherwise there is no bound for it
+    float rest = 0, slack = 0;  // no less than the length of what is left; what else products can be off by
+    bool sound = false;         // otherwise there is no bound for it
   };
 
   CodedRows() = default;
   CodedRows(int64_t n_rows, int64_t width);
 
-  // All rows are encoded, or copied from one that is, in any order and by any threads. Then they are finished, and queries
-  // can be asked.
+  // All rows are encoded, or copied from one that is, in any order and by any threads. Then they are finished, and
+  // queries can be asked.
   void encode(int64_t i, const float* row, float rest = 0);
   void copy(int64_t from, int64_t to);
   void finish();
 
   Query encoded(const float* query, float rest = 0, float slack = 0) const;
 
-  // No product of the query with one of these rows, computed in single precision, is more than its bound. Bounds are those
-  // from `begin` on.
+  // No product of the query with one of these rows, computed in single precision, is more than its bound. Bounds are
+  // those from `begin` on.
   void bound(const Query& query, int64_t begin, int64_t end, float* bounds) const;
 
   // Fetches a row that will soon be asked for.
@@ -56,7 +56,7 @@ class CodedRows {
   Buffer<int8_t> codes_;       // rows × width: c
   Buffer<Measures> measures_;  // of each row
   float longest_ = 0;
-  int16_t levels_ = 0;         // the largest number in a query's codes
+  int16_t levels_ = 0;  // the largest number in a query's codes
 };
 
 }  // namespace labelwood

@@ -35,7 +35,8 @@ class ColumnCounter {
   std::span<Count> count(const Analysis& analysis, std::span<const uint8_t> text, Columns& columns) {
     analyzer_.use(analysis);
     std::span<const Analyzer::Term> terms = analyzer_.terms(text);
-    if (terms.size() <= TermCounter::kMost && !std::is_same_v<Columns, const Buckets>) return count_some(terms, columns);
+    if (terms.size() <= TermCounter::kMost && !std::is_same_v<Columns, const Buckets>)
+      return count_some(terms, columns);
     joined_.clear();
     while (!terms.empty()) {
       const size_t n = std::min(terms.size(), TermCounter::kMost);

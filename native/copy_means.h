@@ -21,7 +21,8 @@ struct LeavesOfLabels {
   LeavesOfLabels() = default;
   LeavesOfLabels(const TreeView& tree, int64_t n_labels) : label_ptr(n_labels + 1), leaves(tree.labels.size()) {
     for (int32_t label : tree.labels) {
-      if (label < 0 || label >= n_labels) throw Error("the tree has labels that the model has not; save the model again");
+      if (label < 0 || label >= n_labels)
+        throw Error("the tree has labels that the model has not; save the model again");
       ++label_ptr[label + 1];
     }
     for (int64_t label = 0; label < n_labels; ++label) label_ptr[label + 1] += label_ptr[label];
@@ -54,8 +55,8 @@ class CopyMeans {
     }
   }
 
-  // A label's score in a leaf that is opened; calls known(logarithm of the mean) if that is told now. Labels that cannot
-  // reach `bar` are forgotten.
+  // A label's score in a leaf that is opened; calls known(logarithm of the mean) if that is told now. Labels that
+  // cannot reach `bar` are forgotten.
   template <class Known>
   void add(int32_t label, int32_t leaf, float log_score, float bar, Known known) {
     int32_t& slot = slots_[label];
@@ -99,8 +100,8 @@ class CopyMeans {
   };
 
   const LeavesOfLabels* copies_ = nullptr;
-  std::vector<int32_t> slots_;   // of each label its place among those that wait
-  std::vector<double> scores_;   // of each node, if the beam reaches it; else zero
+  std::vector<int32_t> slots_;  // of each label its place among those that wait
+  std::vector<double> scores_;  // of each node, if the beam reaches it; else zero
   std::vector<int32_t> touched_, in_beam_;
   std::vector<Waiting> waiting_;
 };

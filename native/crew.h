@@ -16,9 +16,9 @@ class Crew {
 
   int size() const { return size_; }
 
-  // Runs task(0) … task(n − 1), n at most kMost, and waits for all. Only the leading thread calls it. Task i is meant for
-  // thread i % size(), so that what it works on stays in that thread's cache from loop to loop; if that one does not come,
-  // the leader does it after a while. An exception of a task is thrown again here.
+  // Runs task(0) … task(n − 1), n at most kMost, and waits for all. Only the leading thread calls it. Task i is meant
+  // for thread i % size(), so that what it works on stays in that thread's cache from loop to loop; if that one does
+  // not come, the leader does it after a while. An exception of a task is thrown again here.
   static constexpr int kMost = 1024;
   void each(int n, const std::function<void(int)>& task);
 
@@ -30,7 +30,7 @@ class Crew {
   void work(int number);
 
   const int size_;
-  std::atomic<uint64_t> loop_{0};  // its number, and below that how many tasks it has
+  std::atomic<uint64_t> loop_{0};             // its number, and below that how many tasks it has
   std::vector<std::atomic<uint32_t>> taken_;  // of each task: the last loop in which somebody took it
   std::atomic<int> done_{0};
   std::atomic<bool> over_{false};

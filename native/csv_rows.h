@@ -26,10 +26,12 @@ inline size_t csv_rows_end(std::string_view text, char delimiter) {
   while (true) {
     size_t opening = text.find('"', start);
     while (opening != none && !begins_field(opening)) opening = text.find('"', opening + 1);
-    if (const size_t found = last_line_end(text, start, opening == none ? text.size() : opening); found != 0) end = found;
+    if (const size_t found = last_line_end(text, start, opening == none ? text.size() : opening); found != 0)
+      end = found;
     if (opening == none) return end;
     size_t closing = text.find('"', opening + 1);
-    while (closing != none && closing + 1 < text.size() && text[closing + 1] == '"') closing = text.find('"', closing + 2);
+    while (closing != none && closing + 1 < text.size() && text[closing + 1] == '"')
+      closing = text.find('"', closing + 2);
     if (closing == none) return end;
     start = closing + 1;
   }

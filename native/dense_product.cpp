@@ -35,9 +35,10 @@ Buffer<float> dense_product(const DenseView& X, const DenseView& matrix, int n_t
       copy_strip(matrix, first, width, strip);
       for (int64_t row = 0; row < X.n_rows; row += kRows) {
         const int64_t n = std::min(kRows, X.n_rows - row);
-        simd::kernels().strip_products({X.row(row), static_cast<size_t>(n), static_cast<size_t>(X.n_cols), strip.data()->of},
-                                       products.data()->of);
-        for (int64_t i = 0; i < n; ++i) std::memcpy(out.data() + (row + i) * n_out + first, products[i].of, width * sizeof(float));
+        simd::kernels().strip_products(
+            {X.row(row), static_cast<size_t>(n), static_cast<size_t>(X.n_cols), strip.data()->of}, products.data()->of);
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(out.data() + (row + i) * n_out + first, products[i].of, width * sizeof(float));
       }
     }
   });

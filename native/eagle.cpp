@@ -19,9 +19,9 @@ constexpr double kVanishing = 1e-3;  // a sum of rows this short beside its weig
 // One label: its groups, and the rows of these.
 struct Label {
   int64_t id = 0;
-  std::vector<int32_t> ends;  // of each group, the end of its slots
-  std::vector<float> weights; // of each group
-  std::vector<int32_t> rows;  // of each slot
+  std::vector<int32_t> ends;   // of each group, the end of its slots
+  std::vector<float> weights;  // of each group
+  std::vector<int32_t> rows;   // of each slot
 
   int32_t n_groups() const { return static_cast<int32_t>(ends.size()); }
   int32_t begin(int32_t group) const { return group == 0 ? 0 : ends[group - 1]; }
@@ -39,9 +39,9 @@ struct Label {
   }
 };
 
-// The vector of one label, kept as a weight for each slot. All that the method asks of it are its cosines with the slots.
-// A step changes these by the products of slots with the sum of the picked rows, so rows' features are gone over only
-// when other rows are picked than before.
+// The vector of one label, kept as a weight for each slot. All that the method asks of it are its cosines with the
+// slots. A step changes these by the products of slots with the sum of the picked rows, so rows' features are gone over
+// only when other rows are picked than before.
 template <class Sum>
 class VectorOfLabel {
  public:
@@ -165,7 +165,7 @@ class VectorOfLabel {
   }
 
   const EagleOptions& options_;
-  Sum sum_;                                // of rows; zero between labels
+  Sum sum_;  // of rows; zero between labels
   Label label_;
   std::vector<double> weights_, cosines_;  // of each slot
   std::vector<float> products_;            // of each slot's row with the sum
@@ -183,7 +183,8 @@ std::vector<int64_t> largest_first(const Buffer<int64_t>& slot_ptr) {
 }
 
 template <class Sum, class Rows>
-LabelVectors vectors_of_labels(const Rows& X, const GroupedLabels& grouped, const EagleOptions& options, int n_threads) {
+LabelVectors vectors_of_labels(const Rows& X, const GroupedLabels& grouped, const EagleOptions& options,
+                               int n_threads) {
   const Buffer<int64_t> slot_ptr = grouped.slot_ptr();
   const int64_t n_slots = slot_ptr[slot_ptr.size() - 1];
   LabelVectors out{Buffer<float>(n_slots), Buffer<float>(n_slots)};

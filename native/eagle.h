@@ -18,11 +18,12 @@ struct GroupedLabels {
   Buffer<int64_t> slot_ptr() const;  // labels + 1
 };
 
+// Parameters of labelwood.Eagle, which has their defaults.
 struct EagleOptions {
-  int iterations = 20;
-  double step = 0.1;
-  bool leave_out = false;  // whether a slot is picked without its own part in the label's vector
-  uint64_t seed = 0;       // of labels whose rows cancel out: they start from a row drawn at random
+  int iterations;
+  double step;
+  bool leave_out;  // whether a slot is picked without its own part in the label's vector
+  uint64_t seed;   // of labels whose rows cancel out: they start from a row drawn at random
 };
 
 // A label's vector has unit length and is the sum of its slots' rows times their weights. A label without groups of

@@ -1,4 +1,4 @@
-// The two ways native code refuses its input. bindings.cpp turns them into Python exceptions.
+// The two ways native code refuses its input. bindings/module.cpp turns them into Python exceptions.
 #pragma once
 #include <cstdint>
 #include <stdexcept>

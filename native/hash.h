@@ -1,5 +1,5 @@
-// Hashes of bytes and numbers, and equality of bytes. `murmur3_32` is part of saved models: never change what it returns.
-// All others depend on secrets of the process and lead to places in tables only: no result may depend on them.
+// Hashes of bytes and numbers, and equality of bytes. `murmur3_32` is part of saved models: never change what it
+// returns. All others depend on secrets of the process and lead to places in tables only: no result may depend on them.
 #pragma once
 #include <bit>
 #include <cstddef>

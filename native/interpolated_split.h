@@ -157,7 +157,8 @@ class InterpolatedSplit {
     for (int64_t i = 0; i < std::ssize(scored_); ++i) {
       const Scored& s = scored_[i];
       const double first = i < cut.whole ? 1 : i == cut.whole ? cut.share : 0;
-      sum += s.weight * likeness() * (first * s.plus + (1 - first) * s.minus) + (2 * first - 1) * spread() * s.weight * s.weight;
+      sum += s.weight * likeness() * (first * s.plus + (1 - first) * s.minus) +
+             (2 * first - 1) * spread() * s.weight * s.weight;
     }
     return sum;
   }

@@ -1,5 +1,5 @@
-// Which features a compressed model keeps, and the place of each among them. The table has about as many entries as features
-// are kept, however many there are: their number is only a claim of the file that they come from.
+// Which features a compressed model keeps, and the place of each among them. The table has about as many entries as
+// features are kept, however many there are: their number is only a claim of the file that they come from.
 #pragma once
 #include <algorithm>
 #include <cstdint>

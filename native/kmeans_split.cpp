@@ -16,9 +16,10 @@ namespace {
 
 constexpr int64_t kLabelsAtOnce = 256;
 constexpr int64_t kLabelsPerCenter = 256;  // more do not move a center much
-constexpr int32_t kPerLeaf = 8;  // clusters that a full leaf could hold: sizes vary, and few should have to be split again
+constexpr int32_t kPerLeaf =
+    8;  // clusters that a full leaf could hold: sizes vary, and few should have to be split again
 constexpr int64_t kRounds = 8;
-constexpr int64_t kFirstPerCenter = 8;     // so many labels a center begin; they are twice as many in each round
+constexpr int64_t kFirstPerCenter = 8;  // so many labels a center begin; they are twice as many in each round
 
 }  // namespace
 
@@ -34,7 +35,8 @@ void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stre
   const int64_t n_empty = std::ssize(labels) - std::ssize(told_apart);
   // Labels without a vector form a part of their own; one of the parts is reserved for them.
   const int64_t room = options_.arity - (n_empty > 0);
-  const int64_t wanted = std::ssize(told_apart) / std::max<int64_t>(2 * int64_t{options_.min_size}, options_.max_leaf / kPerLeaf);
+  const int64_t wanted =
+      std::ssize(told_apart) / std::max<int64_t>(2 * int64_t{options_.min_size}, options_.max_leaf / kPerLeaf);
   const int64_t n_centers = std::clamp<int64_t>(wanted, 1, room);
   if (n_centers > 1) {
     choose_sample(told_apart, n_centers, stream);

@@ -50,10 +50,10 @@ class KMeansSplit {
   std::vector<int32_t> features_;  // those of the node
   std::vector<int32_t> sample_;    // labels in a random order that depends on their vectors alone
   std::vector<int32_t> clusters_;  // of each label at hand
-  std::vector<Lanes> sums_;       // feature by feature, the sum of each cluster
+  std::vector<Lanes> sums_;        // feature by feature, the sum of each cluster
   std::vector<float> scales_;      // makes a sum a center of unit length; 0 for a cluster that is gone
   int64_t n_centers_ = 0;
-  int64_t width_ = 0;              // the number of centers, filled up to whole lanes
+  int64_t width_ = 0;  // the number of centers, filled up to whole lanes
 };
 
 }  // namespace labelwood

@@ -79,7 +79,8 @@ class RowScorer {
   static void check_ascending(int64_t row, std::span<const int32_t> labels) {
     for (size_t i = 1; i < labels.size(); ++i)
       if (labels[i - 1] >= labels[i])
-        throw Error("row " + std::to_string(row) + " of Y has columns that do not ascend; call Y.sum_duplicates() first");
+        throw Error("row " + std::to_string(row) +
+                    " of Y has columns that do not ascend; call Y.sum_duplicates() first");
   }
 
   void walk(std::span<const int32_t> ids, std::span<const int32_t> truths, std::span<const Scored<double>> best,

@@ -41,9 +41,9 @@ struct LabelSums {
 };
 
 struct RankingOptions {
-  std::span<const int32_t> ks;      // ascending, from 1 to the predictions' width
-  std::span<const double> gains;    // one for each column of truth, or none
-  bool count_labels = false;        // whether to fill what Ranking says about labels
+  std::span<const int32_t> ks;    // ascending, from 1 to the predictions' width
+  std::span<const double> gains;  // one for each column of truth, or none
+  bool count_labels = false;      // whether to fill what Ranking says about labels
 };
 
 struct Ranking {

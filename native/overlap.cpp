@@ -44,11 +44,13 @@ class Counter {
 // Puts labels into leaves that have a limit.
 class Fitting {
  public:
-  Fitting(const CsrView& own, std::span<const int64_t> room) : own_(own), room_(room.begin(), room.end()), taken_(own.n_rows()) {}
+  Fitting(const CsrView& own, std::span<const int64_t> room)
+      : own_(own), room_(room.begin(), room.end()), taken_(own.n_rows()) {}
 
   bool take(int32_t label, int32_t leaf, int64_t up_to) {
     auto& leaves = taken_[label];
-    if (room_[leaf] == 0 || std::ssize(leaves) >= up_to || std::ranges::find(leaves, leaf) != leaves.end()) return false;
+    if (room_[leaf] == 0 || std::ssize(leaves) >= up_to || std::ranges::find(leaves, leaf) != leaves.end())
+      return false;
     --room_[leaf];
     leaves.push_back(leaf);
     return true;
@@ -105,7 +107,8 @@ Places fitted(const Places& counts, const CsrView& own, int64_t copies, std::spa
     std::fill(label_of.begin() + counts.label_ptr[label], label_of.begin() + counts.label_ptr[label + 1], label);
   std::vector<int64_t> order(counts.leaves.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return counts.counts[a] > counts.counts[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return counts.counts[a] > counts.counts[b]; });
   Fitting fitting(own, room);
   for (int64_t i : order) fitting.take(label_of[i], counts.leaves[i], 1);
   for (int32_t label = 0; label < n_labels; ++label) fitting.take_any(label);
@@ -113,7 +116,8 @@ Places fitted(const Places& counts, const CsrView& own, int64_t copies, std::spa
 
   Places out;
   for (int32_t label = 0; label < n_labels; ++label) {
-    const auto begin = counts.leaves.begin() + counts.label_ptr[label], end = counts.leaves.begin() + counts.label_ptr[label + 1];
+    const auto begin = counts.leaves.begin() + counts.label_ptr[label],
+               end = counts.leaves.begin() + counts.label_ptr[label + 1];
     for (int32_t leaf : fitting.leaves_of(label)) {
       const auto known = std::find(begin, end, leaf);
       out.leaves.push_back(leaf);

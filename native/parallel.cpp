@@ -35,7 +35,8 @@ struct Stopped {};
 
 // One parallel_for call.
 struct Job {
-  Job(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t, int)>& body) : n(n), grain(grain), body(&body) {}
+  Job(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t, int)>& body)
+      : n(n), grain(grain), body(&body) {}
 
   int64_t n, grain;
   const std::function<void(int64_t, int64_t, int)>* body;
@@ -105,8 +106,7 @@ class Pool {
   void hire(int helpers) {
     try {
       for (; n_workers_ < helpers; ++n_workers_) std::thread([this] { serve(); }).detach();
-    } catch (const std::system_error&) {
-    }
+    } catch (const std::system_error&) {}
   }
 
   // Takes back the invitations nobody has followed: all chunks are taken.
@@ -116,7 +116,8 @@ class Pool {
   }
 
   static void wait(const std::shared_ptr<Job>& job) {
-    for (std::unique_lock lock(job->mutex); !job->finished.wait_for(lock, kCheckEvery, [&] { return job->running == 0; });) {
+    for (std::unique_lock lock(job->mutex);
+         !job->finished.wait_for(lock, kCheckEvery, [&] { return job->running == 0; });) {
       lock.unlock();
       try {
         check_now_and_then();

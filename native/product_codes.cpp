@@ -60,7 +60,8 @@ class PartCodes {
     return part_;
   }
 
-  // Centers lie with all first numbers together, then all second ones, so that distances to them are taken side by side.
+  // Centers lie with all first numbers together, then all second ones, so that distances to them are taken side by
+  // side.
   void set_center(int64_t c, std::span<const float> values) {
     for (int64_t i = 0; i < size_; ++i) by_number_[i * kCenters + c] = values[i];
   }

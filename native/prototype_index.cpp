@@ -13,24 +13,26 @@
 namespace labelwood {
 namespace {
 
-constexpr int64_t kLabelsAtOnce = 64;         // whose codes stay in the nearest cache while queries pass
+constexpr int64_t kLabelsAtOnce = 64;  // whose codes stay in the nearest cache while queries pass
 constexpr int64_t kLabelsOfChunk = 4096;
-constexpr int64_t kBoundsAtOnce = 1 << 22;    // of several queries, in memory
+constexpr int64_t kBoundsAtOnce = 1 << 22;  // of several queries, in memory
 constexpr int64_t kMostQueries = 512, kFewestQueries = 8;
-constexpr int64_t kQueriesOfChunk = 8;        // that are answered from clusters
-constexpr float kMostSlack = 1e-2f;           // of what directions can be off by
-constexpr int64_t kMoreFirst = 4;             // times as many labels are scored first where bounds are of some directions alone
-constexpr size_t kFetchedAhead = 8;           // labels
+constexpr int64_t kQueriesOfChunk = 8;  // that are answered from clusters
+constexpr float kMostSlack = 1e-2f;     // of what directions can be off by
+constexpr int64_t kMoreFirst = 4;    // times as many labels are scored first where bounds are of some directions alone
+constexpr size_t kFetchedAhead = 8;  // labels
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 // So few that scoring them by their prototypes costs less than looking at the codes of all.
 bool are_few(std::span<const uint8_t> allowed) {
-  return !allowed.empty() && 8 * std::count_if(allowed.begin(), allowed.end(), [](uint8_t a) { return a != 0; }) < std::ssize(allowed);
+  return !allowed.empty() &&
+         8 * std::count_if(allowed.begin(), allowed.end(), [](uint8_t a) { return a != 0; }) < std::ssize(allowed);
 }
 
 bool is_allowed(std::span<const uint8_t> allowed, int32_t label) { return allowed.empty() || allowed[label] != 0; }
 
-// Calls with the place of each bound that is not below what is least at the time. Blocks in which none is are passed over.
+// Calls with the place of each bound that is not below what is least at the time. Blocks in which none is are passed
+// over.
 template <class Least, class Call>
 void each_from(std::span<const float> bounds, const Least& least, const Call& call) {
   for (size_t begin = 0; begin < bounds.size(); begin += kLabelsAtOnce) {
@@ -112,13 +114,15 @@ void PrototypeIndex::group(std::span<const int32_t> clusters, int n_threads) {
   Grouped numbers{{0}, {}};  // one label that is none would leave its cluster without a centre
   for (int64_t cluster = 0; cluster < n_clusters; ++cluster) {
     for (int64_t i = own.starts[cluster]; i < own.starts[cluster + 1]; ++i)
-      if (std::isfinite(squared_length(prototypes_.row(own.labels[i]), prototypes_.n_cols))) numbers.labels.push_back(own.labels[i]);
+      if (std::isfinite(squared_length(prototypes_.row(own.labels[i]), prototypes_.n_cols)))
+        numbers.labels.push_back(own.labels[i]);
     numbers.starts.push_back(std::ssize(numbers.labels));
   }
   centres_ = centroids(prototypes_, {numbers.starts, numbers.labels, {}, prototypes_.n_rows}, n_threads);
   const DenseView centres{centres_.data(), n_clusters, prototypes_.n_cols};
   nearest_ = std::make_unique<PrototypeIndex>(centres, IndexParts{}, n_threads);
-  for (int64_t cluster = 0; cluster < n_clusters; ++cluster) filled_.push_back(own.starts[cluster] < own.starts[cluster + 1]);
+  for (int64_t cluster = 0; cluster < n_clusters; ++cluster)
+    filled_.push_back(own.starts[cluster] < own.starts[cluster + 1]);
   for (int32_t label : second.labels) own_.push_back(clusters[2 * static_cast<int64_t>(label)]);
   labels_ = std::move(own.labels), starts_ = std::move(own.starts), seconds_ = std::move(second.starts);
   labels_.insert(labels_.end(), second.labels.begin(), second.labels.end());
@@ -141,7 +145,8 @@ void PrototypeIndex::encode(int64_t begin, int64_t end, const DenseView& directi
   }
 }
 
-// The length of what a part in some directions leaves of a row, which is no part of one whose numbers are too small or large.
+// The length of what a part in some directions leaves of a row, which is no part of one whose numbers are too small or
+// large.
 float PrototypeIndex::rest_of(const float* row, float* part) const {
   const int64_t n = prototypes_.n_cols, width = std::ssize(directions_) / n;
   const double squares = squared_length(row, n);
@@ -161,10 +166,10 @@ PrototypeIndex::Query PrototypeIndex::encoded(const float* query) const {
   return out;
 }
 
-// Scores labels by their prototypes, those with the highest bounds first, as long as they can be among the best. Returns
-// how many.
-int64_t PrototypeIndex::choose(const float* row, const Query& query, const CentroidOptions& options, const Candidates& candidates,
-                               TopK<float>& best) const {
+// Scores labels by their prototypes, those with the highest bounds first, as long as they can be among the best.
+// Returns how many.
+int64_t PrototypeIndex::choose(const float* row, const Query& query, const CentroidOptions& options,
+                               const Candidates& candidates, TopK<float>& best) const {
   const auto& simd = simd::kernels();
   const auto [labels, bounds] = candidates;
   const float lowest = std::max(options.min_score, std::numeric_limits<float>::lowest());
@@ -198,7 +203,8 @@ int64_t PrototypeIndex::choose(const float* row, const Query& query, const Centr
 }
 
 // Answers queries by all labels, from the row `first` of `out` on.
-int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out, int64_t first) const {
+int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& options, int n_threads, Answers& out,
+                             int64_t first) const {
   const int64_t n_labels = prototypes_.n_rows, n = queries.n_rows;
   const size_t width = n_labels;  // the first places have each label once
   Buffer<float> bounds(n * n_labels);
@@ -207,25 +213,30 @@ int64_t PrototypeIndex::scan(const DenseView& queries, const CentroidOptions& op
     for (int64_t i = 0; i < n; ++i) some[i] = encoded(queries.row(i));
   parallel_for(n_labels, kLabelsOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
     for (int64_t at = begin; at < end; at += kLabelsAtOnce)
-      for (int64_t i = 0; i < n; ++i) coarse_.bound(some[i].coarse, at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels + at);
+      for (int64_t i = 0; i < n; ++i)
+        coarse_.bound(some[i].coarse, at, std::min(at + kLabelsAtOnce, end), bounds.data() + i * n_labels + at);
   });
   std::vector<int64_t> scored(n);
   parallel_for(n, 1, n_threads, [&](int64_t begin, int64_t end, int) {
     TopK<float> best(options.k);
     for (int64_t i = begin; i < end; ++i) {
-      scored[i] = choose(queries.row(i), some[i], options, {{labels_.data(), width}, {bounds.data() + i * n_labels, width}}, best);
+      scored[i] = choose(queries.row(i), some[i], options,
+                         {{labels_.data(), width}, {bounds.data() + i * n_labels, width}}, best);
       out.put(first + i, best);
     }
   });
   return std::reduce(scored.begin(), scored.end());
 }
 
-Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int n_threads, int64_t* n_rescored) const {
-  const int64_t at_once = std::clamp(kBoundsAtOnce / std::max<int64_t>(prototypes_.n_rows, 1), kFewestQueries, kMostQueries);
+Answers PrototypeIndex::topk(const DenseView& queries, const CentroidOptions& options, int n_threads,
+                             int64_t* n_rescored) const {
+  const int64_t at_once =
+      std::clamp(kBoundsAtOnce / std::max<int64_t>(prototypes_.n_rows, 1), kFewestQueries, kMostQueries);
   Answers out(queries.n_rows, options.k);
   int64_t n_scored = 0;
   for (int64_t first = 0; first < queries.n_rows; first += at_once)
-    n_scored += scan({queries.row(first), std::min(at_once, queries.n_rows - first), queries.n_cols}, options, n_threads, out, first);
+    n_scored += scan({queries.row(first), std::min(at_once, queries.n_rows - first), queries.n_cols}, options,
+                     n_threads, out, first);
   if (n_rescored != nullptr) *n_rescored += n_scored;
   return out;
 }
@@ -259,11 +270,13 @@ void PrototypeIndex::gather(const Query& query, std::span<const int32_t> cluster
 
 Answers PrototypeIndex::topk_of_clusters(const DenseView& queries, const CentroidOptions& options, int64_t probes,
                                          std::span<const int64_t> needed, int n_threads) const {
-  if (probes >= std::count(filled_.begin(), filled_.end(), 1) || are_few(options.allowed)) return topk(queries, options, n_threads);
+  if (probes >= std::count(filled_.begin(), filled_.end(), 1) || are_few(options.allowed))
+    return topk(queries, options, n_threads);
   const int64_t n_allowed = count_allowed(options.allowed, {labels_.data(), static_cast<size_t>(prototypes_.n_rows)});
   Answers out(queries.n_rows, options.k);
   parallel_for(queries.n_rows, kQueriesOfChunk, n_threads, [&](int64_t begin, int64_t end, int) {
-    const Answers clusters = nearest_->topk({queries.row(begin), end - begin, queries.n_cols}, {probes, kNever, filled_}, 1);
+    const Answers clusters =
+        nearest_->topk({queries.row(begin), end - begin, queries.n_cols}, {probes, kNever, filled_}, 1);
     TopK<float> best(options.k);
     std::vector<uint8_t> looked_into(filled_.size());
     std::vector<int32_t> labels;

@@ -11,7 +11,9 @@
 namespace labelwood {
 namespace {
 
-float log_sigmoid(float score) { return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score)); }
+float log_sigmoid(float score) {
+  return score > 0 ? -std::log1p(std::exp(-score)) : score - std::log1p(std::exp(score));
+}
 
 struct Space {
   std::vector<int32_t> places;
@@ -22,7 +24,8 @@ struct Space {
 constexpr int64_t kRowsAtOnce = 64;
 
 // The mean of the embeddings of a row's features, weighted by its values. Features without an embedding are left out.
-void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values, Space& space) {
+void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std::span<const float> values,
+               Space& space) {
   space.places.assign(features.begin(), features.end());
   space.scaled.assign(values.begin(), values.end());
   if (model.kept) {
@@ -41,14 +44,16 @@ void embed_row(const SoftmaxModel& model, std::span<const int32_t> features, std
   model.embeddings.add(space.places, space.scaled, space.mean.data());
 }
 
-OpeningOrder order_of(const SoftmaxSearchOptions& o) {
-  return {o.k, o.beam, o.best_first, o.min_score > 0 ? std::log(o.min_score) : -kInfinity, 0.0f};
+OpeningOrder order_of(const SoftmaxRequest& r) {
+  const float floor = r.min_score > 0 ? std::log(r.min_score) : -kInfinity;
+  return {r.k, r.beam.value_or(0), r.best_first, floor, 0.0f};
 }
 
 class TreeSearch : public BestFirst<TreeSearch> {
  public:
-  TreeSearch(const SoftmaxModel& model, const SoftmaxSearchOptions& options, std::span<const uint8_t> open_nodes, Space& space)
-      : BestFirst(order_of(options), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
+  TreeSearch(const SoftmaxModel& model, const SoftmaxRequest& request, std::span<const uint8_t> open_nodes,
+             Space& space)
+      : BestFirst(order_of(request), space.opening), m_(model), open_nodes_(open_nodes), space_(space) {}
 
   void run() { open_nodes(); }
   int64_t opened = 0;
@@ -107,10 +112,10 @@ class TreeSearch : public BestFirst<TreeSearch> {
 };
 
 // Without a tree, all labels are scored.
-void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options, const Space& space, TopK<float>& best) {
-  const float floor = order_of(options).floor;
+void score_labels(const SoftmaxModel& model, const SoftmaxRequest& request, const Space& space, TopK<float>& best) {
+  const float floor = order_of(request).floor;
   for (int64_t label = 0; label < model.vectors.n; ++label) {
-    if (!options.allowed.empty() && !options.allowed[label]) continue;
+    if (!request.allowed.empty() && !request.allowed[label]) continue;
     const float score = log_sigmoid(model.vectors.dot(label, space.mean.data()));
     if (score >= floor) best.offer(score, static_cast<int32_t>(label));
   }
@@ -118,17 +123,21 @@ void score_labels(const SoftmaxModel& model, const SoftmaxSearchOptions& options
 
 }  // namespace
 
-Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxSearchOptions& options, int n_threads, int64_t& opened) {
-  Answers out(X.n_rows(), options.k);
+Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxRequest& request, int n_threads,
+               int64_t& opened) {
+  Answers out(X.n_rows(), request.k);
   const bool flat = model.tree.child_ptr.empty();
-  const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, options.allowed);
+  const std::vector<uint8_t> open_nodes = flat ? std::vector<uint8_t>() : nodes_with(model.tree, request.allowed);
   std::atomic<int64_t> n_opened{0};
   parallel_for(X.n_rows(), kRowsAtOnce, n_threads, [&](int64_t begin, int64_t end, int) {
     thread_local Space space;
-    TreeSearch tree_search(model, options, open_nodes, space);
+    TreeSearch tree_search(model, request, open_nodes, space);
     for (int64_t row = begin; row < end; ++row) {
       embed_row(model, X.row(row), X.row_values(row), space);
-      if (flat) score_labels(model, options, space, tree_search.best()); else tree_search.run();
+      if (flat)
+        score_labels(model, request, space, tree_search.best());
+      else
+        tree_search.run();
       out.put(row, tree_search.best());
     }
     n_opened += tree_search.opened;

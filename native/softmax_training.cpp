@@ -37,8 +37,8 @@ struct Part {
   void clear() { visits.clear(), targets.clear(); }
 };
 
-// Where the means of a batch's rows are to move. Sums are taken in a fixed number of groups, whoever takes them, so that
-// they come out the same.
+// Where the means of a batch's rows are to move. Sums are taken in a fixed number of groups, whoever takes them, so
+// that they come out the same.
 struct Directions {
   static constexpr int kGroups = 4;
 
@@ -54,8 +54,9 @@ struct Directions {
 // The path of every label, and the vectors there.
 class TreeOutput {
  public:
-  TreeOutput(const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options, float* vectors)
-      : Y_(Y), tree_(tree), o_(options), first_(VectorsOfNodes(tree).first), parent_(tree.n_nodes()), leaf_(Y.n_cols), vectors_(vectors) {
+  TreeOutput(const CsrView& Y, const TreeView& tree, const SoftmaxTraining& options, float* vectors)
+      : Y_(Y), tree_(tree), o_(options), first_(VectorsOfNodes(tree).first), parent_(tree.n_nodes()), leaf_(Y.n_cols),
+        vectors_(vectors) {
     for (int32_t node = 0; node < tree.n_nodes(); ++node) {
       for (int32_t child = tree.child_ptr[node]; child < tree.child_ptr[node + 1]; ++child) parent_[child] = node;
       for (int32_t label : tree.labels_of(node)) leaf_[label] = node;
@@ -74,7 +75,7 @@ class TreeOutput {
     for (int32_t i = begin; i < end; ++i) {
       const auto labels = Y_.row(rows[i]);
       part.edges.clear();
-      if (o_.all_labels) {
+      if (o_.targets == Targets::kAll) {
         for (int32_t label : labels) add_edges(part.edges, label);
         std::sort(part.edges.begin(), part.edges.end());
       } else {
@@ -85,24 +86,28 @@ class TreeOutput {
   }
 
   // Learns at the nodes of a group: each sees its rows one after another.
-  void learn(std::span<const Part> parts, const float* means, float rate, std::span<const int32_t> rows, int group, Directions& directions) {
+  void learn(std::span<const Part> parts, const float* means, float rate, std::span<const int32_t> rows, int group,
+             Directions& directions) {
     directions.clear(group, rows.size(), o_.width);
     for (const Part& part : parts)
       for (size_t at = 0; at < part.visits.size(); ++at) {
         if (at + kVisitsAhead < part.visits.size()) prefetch(part.visits[at + kVisitsAhead].node, group);
-        if (part.visits[at].node % Directions::kGroups == group) learn(part, part.visits[at], means, rate, rows, directions);
+        if (part.visits[at].node % Directions::kGroups == group)
+          learn(part, part.visits[at], means, rate, rows, directions);
       }
   }
 
  private:
   static constexpr size_t kVisitsAhead = 6;
 
-  void learn(const Part& part, const Part::Visit& visit, const float* means, float rate, std::span<const int32_t> rows, Directions& directions) {
+  void learn(const Part& part, const Part::Visit& visit, const float* means, float rate, std::span<const int32_t> rows,
+             Directions& directions) {
     const auto& kernels = simd::kernels();
     const int64_t width = o_.width;
     const int group = visit.node % Directions::kGroups;
     const float* mean = means + visit.example * width;
-    const float step = rate / (o_.all_labels ? static_cast<float>(Y_.row(rows[visit.example]).size()) : 1.0f);
+    const float step =
+        rate / (o_.targets == Targets::kAll ? static_cast<float>(Y_.row(rows[visit.example]).size()) : 1.0f);
     const float keep = std::max(0.0f, 1 - step * visit.total * o_.decay), curve = kCurvature * step * visit.total;
     const float own = 1 / (1 + curve * kernels.dot(mean, mean, width));
     const int32_t first = first_[visit.node], n = first_[visit.node + 1] - first;
@@ -117,7 +122,8 @@ class TreeOutput {
     for (int32_t v = 0; v < n; ++v) {
       float* vector = vectors_ + (first + v) * width;
       bend = std::max(bend, curve * kernels.dot(vector, vector, width));
-      kernels.exchange(keep, step * pushes[v], own, mean, vector, directions.sums[group].data() + visit.example * width, width);
+      kernels.exchange(keep, step * pushes[v], own, mean, vector, directions.sums[group].data() + visit.example * width,
+                       width);
     }
   }
 
@@ -170,7 +176,7 @@ class TreeOutput {
 
   const CsrView Y_;
   const TreeView tree_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   const std::vector<int32_t> first_;
   std::vector<int32_t> parent_, leaf_;
   float* vectors_;
@@ -179,7 +185,8 @@ class TreeOutput {
 // A sigmoid for every label.
 class FlatOutput {
  public:
-  FlatOutput(const CsrView& Y, const SoftmaxOptions& options, float* vectors) : Y_(Y), o_(options), vectors_(vectors) {}
+  FlatOutput(const CsrView& Y, const SoftmaxTraining& options, float* vectors)
+      : Y_(Y), o_(options), vectors_(vectors) {}
 
   int64_t most_rows() const { return std::clamp<int64_t>((1 << 20) / Y_.n_cols, 1, o_.batch_rows); }
 
@@ -187,7 +194,8 @@ class FlatOutput {
   void plan(Part&, std::span<const int32_t>, int32_t, int32_t, Draw) const {}
 
   // Learns the labels of a group.
-  void learn(std::span<const Part>, const float* means, float rate, std::span<const int32_t> rows, int group, Directions& directions) {
+  void learn(std::span<const Part>, const float* means, float rate, std::span<const int32_t> rows, int group,
+             Directions& directions) {
     const auto& kernels = simd::kernels();
     directions.clear(group, rows.size(), o_.width);
     std::vector<size_t> next(rows.size());  // of each row's labels, which ascend
@@ -202,7 +210,8 @@ class FlatOutput {
         const float push = rate * (target - sigmoid(kernels.dot(mean, vector, o_.width)));
         // A row meets all labels at once, so what its step does to their scores adds up.
         directions.bends[group][i] += curve * kernels.dot(vector, vector, o_.width);
-        kernels.exchange(std::max(0.0f, 1 - rate * o_.decay), push, own, mean, vector, directions.sums[group].data() + i * o_.width, o_.width);
+        kernels.exchange(std::max(0.0f, 1 - rate * o_.decay), push, own, mean, vector,
+                         directions.sums[group].data() + i * o_.width, o_.width);
       }
     }
   }
@@ -211,17 +220,18 @@ class FlatOutput {
 
  private:
   const CsrView Y_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   float* vectors_;
 };
 
-// Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them one
-// after another; then the embeddings follow. So no thread ever waits for another's row, each number is made by the same
-// operations in the same order whatever the number of threads, and only embeddings are a few rows behind.
+// Stochastic gradient descent in small batches. A batch's rows are embedded together; then every node learns from them
+// one after another; then the embeddings follow. So no thread ever waits for another's row, each number is made by the
+// same operations in the same order whatever the number of threads, and only embeddings are a few rows behind.
 template <class Output>
 class Descent {
  public:
-  Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, Crew& crew)
+  Descent(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxTraining& options, float* embeddings,
+          Crew& crew)
       : X_(X), o_(options), output_(output), embeddings_(embeddings), crew_(crew), values_(X.values.size()) {
     for (int64_t row = 0; row < X.n_rows(); ++row) {
       const float scale = scale_of(X.row_values(row), options.scaling);
@@ -275,12 +285,10 @@ class Descent {
       if ((entries += n_features(end)) > o_.batch_entries) break;
     return end;
   }
-  int64_t n_features(int64_t example) const {
-    return X_.indptr[rows_[example] + 1] - X_.indptr[rows_[example]];
-  }
+  int64_t n_features(int64_t example) const { return X_.indptr[rows_[example] + 1] - X_.indptr[rows_[example]]; }
 
-  // Columns of the matrices are independent but for the scores, so while one thread follows the last batch and embeds the
-  // next in its columns, another can do so in others.
+  // Columns of the matrices are independent but for the scores, so while one thread follows the last batch and embeds
+  // the next in its columns, another can do so in others.
   void take_step(int64_t begin, int64_t end, float rate) {
     Batch& last = batches_[at_];
     Batch& next = batches_[at_ ^= 1];
@@ -319,7 +327,8 @@ class Descent {
   void embed(const Batch& batch, int slice) {
     const int64_t begin = first_column(slice), end = first_column(slice + 1);
     for (size_t i = 0; i < batch.rows.size(); ++i)
-      simd::kernels().gather_rows(columns_of(batch.rows[i], begin, end), values_of(batch.rows[i]), means_.data() + i * o_.width + begin);
+      simd::kernels().gather_rows(columns_of(batch.rows[i], begin, end), values_of(batch.rows[i]),
+                                  means_.data() + i * o_.width + begin);
   }
 
   void follow(const Batch& batch, int slice) {
@@ -328,7 +337,8 @@ class Descent {
     for (size_t i = 0; i < batch.rows.size(); ++i) {
       direction.assign(end - begin, 0.0f);
       float bend = 0;
-      for (int group = 0; group < Directions::kGroups; ++group) bend = Output::joined(bend, batch.directions.bends[group][i]);
+      for (int group = 0; group < Directions::kGroups; ++group)
+        bend = Output::joined(bend, batch.directions.bends[group][i]);
       for (const auto& sums : batch.directions.sums)
         simd::kernels().add_scaled(1 / (1 + bend), sums.data() + i * o_.width + begin, direction.data(), end - begin);
       simd::kernels().scatter_rows(columns_of(batch.rows[i], begin, end), values_of(batch.rows[i]), direction.data());
@@ -339,11 +349,12 @@ class Descent {
 
   simd::RowsOfMatrix columns_of(int32_t row, int64_t begin, int64_t end) const {
     const auto features = X_.row(row);
-    return {embeddings_ + begin, static_cast<size_t>(o_.width), static_cast<size_t>(end - begin), features.data(), features.size()};
+    return {embeddings_ + begin, static_cast<size_t>(o_.width), static_cast<size_t>(end - begin), features.data(),
+            features.size()};
   }
 
   const CsrView X_;
-  const SoftmaxOptions& o_;
+  const SoftmaxTraining& o_;
   Output& output_;
   float* embeddings_;
   Crew& crew_;
@@ -357,25 +368,26 @@ class Descent {
 };
 
 template <class Output>
-void descend(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxOptions& options, float* embeddings, int n_threads,
-             Progress& progress) {
+void descend(const CsrView& X, const CsrView& Y, Output& output, const SoftmaxTraining& options, float* embeddings,
+             int n_threads, Progress& progress) {
   Crew::with(n_threads, [&](Crew& crew) { Descent<Output>(X, Y, output, options, embeddings, crew).run(progress); });
 }
 
 }  // namespace
 
 VectorsOfNodes::VectorsOfNodes(const TreeView& tree) : first(tree.n_nodes() + 1) {
-  for (int32_t node = 0; node < tree.n_nodes(); ++node) first[node + 1] = first[node] + std::max(0, tree.n_children(node) - 1);
+  for (int32_t node = 0; node < tree.n_nodes(); ++node)
+    first[node + 1] = first[node] + std::max(0, tree.n_children(node) - 1);
 }
 
-void train_softmax_tree(const CsrView& X, const CsrView& Y, const TreeView& tree, const SoftmaxOptions& options, float* embeddings,
-                        float* vectors, int n_threads, Progress& progress) {
+void train_softmax_tree(const CsrView& X, const CsrView& Y, const TreeView& tree, const SoftmaxTraining& options,
+                        float* embeddings, float* vectors, int n_threads, Progress& progress) {
   TreeOutput output(Y, tree, options, vectors);
   descend(X, Y, output, options, embeddings, n_threads, progress);
 }
 
-void train_one_vs_rest(const CsrView& X, const CsrView& Y, const SoftmaxOptions& options, float* embeddings, float* vectors,
-                       int n_threads, Progress& progress) {
+void train_one_vs_rest(const CsrView& X, const CsrView& Y, const SoftmaxTraining& options, float* embeddings,
+                       float* vectors, int n_threads, Progress& progress) {
   FlatOutput output(Y, options, vectors);
   descend(X, Y, output, options, embeddings, n_threads, progress);
 }

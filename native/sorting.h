@@ -35,7 +35,9 @@ void by_digits(std::span<T> records, T* spare, Key key) {
   std::span<T> from = records, to(spare, records.size());
   for (uint32_t shift = 0; shift < 32 && all >> shift != 0; shift += kDigit) {
     std::array<uint32_t, 1 << kDigit> places{};
-    const auto digit = [&](const T& record) { return static_cast<uint32_t>(key(record)) >> shift & ((1u << kDigit) - 1); };
+    const auto digit = [&](const T& record) {
+      return static_cast<uint32_t>(key(record)) >> shift & ((1u << kDigit) - 1);
+    };
     for (const T& record : from) ++places[digit(record)];
     for (uint32_t place = 0; uint32_t& size : places) place += std::exchange(size, place);
     for (const T& record : from) to[places[digit(record)]++] = record;

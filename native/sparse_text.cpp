@@ -107,7 +107,8 @@ class LineParser {
     int64_t id = 0;
     const auto [rest, error] = std::from_chars(p, end, id);
     p = rest;
-    if (format_.svmlight && p + 1 < end && p[0] == '.' && std::all_of(p + 1, std::find(p, end, ','), [](char c) { return c == '0'; }))
+    if (format_.svmlight && p + 1 < end && p[0] == '.' &&
+        std::all_of(p + 1, std::find(p, end, ','), [](char c) { return c == '0'; }))
       p = std::find(p, end, ',');
     if (error != std::errc() || (p < end && *p != ','))
       throw "the label " + quoted(start, end) + " is not a whole number; write labels as 3,17,25";
@@ -157,7 +158,8 @@ class LineParser {
     }
     rows_.label_ends.push_back(rows_.labels.size());
     const size_t first = rows_.feature_ends.empty() ? 0 : rows_.feature_ends.back();
-    if (!std::is_sorted(rows_.features.begin() + first, rows_.features.end(), std::less_equal<>())) order_features(first);
+    if (!std::is_sorted(rows_.features.begin() + first, rows_.features.end(), std::less_equal<>()))
+      order_features(first);
     rows_.feature_ends.push_back(rows_.features.size());
   }
 
@@ -171,7 +173,8 @@ class LineParser {
       if (rows_.features.size() > first && rows_.features.back() == id) {
         rows_.values.back() += value;
         if (!std::isfinite(rows_.values.back()))
-          throw "feature " + std::to_string(id) + " is given several times and adds up to no finite 32-bit number; remove one";
+          throw "feature " + std::to_string(id) +
+              " is given several times and adds up to no finite 32-bit number; remove one";
       } else {
         rows_.features.push_back(id);
         rows_.values.push_back(value);
@@ -247,8 +250,12 @@ SparseRows parse_sparse_text(std::string_view text, const SparseTextFormat& form
     out.labels.n_cols = std::max(out.labels.n_cols, chunk.n_labels);
     out.features.n_cols = std::max(out.features.n_cols, chunk.n_features);
   }
-  concatenate(chunks, [](Rows& r) -> auto& { return r.label_ends; }, [](Rows& r) -> auto& { return r.labels; }, false, out.labels);
-  concatenate(chunks, [](Rows& r) -> auto& { return r.feature_ends; }, [](Rows& r) -> auto& { return r.features; }, true, out.features);
+  concatenate(
+      chunks, [](Rows& r) -> auto& { return r.label_ends; }, [](Rows& r) -> auto& { return r.labels; }, false,
+      out.labels);
+  concatenate(
+      chunks, [](Rows& r) -> auto& { return r.feature_ends; }, [](Rows& r) -> auto& { return r.features; }, true,
+      out.features);
   return out;
 }
 

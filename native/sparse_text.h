@@ -9,10 +9,10 @@
 namespace labelwood {
 
 struct SparseTextFormat {
-  bool labels = true;        // lines begin with labels
-  bool svmlight = false;     // '#' begins a comment, blank lines are no rows, "qid:" is passed over
-  int64_t n_labels = -1;     // ids must be below; -1: any
-  int64_t n_features = -1;   // likewise
+  bool labels = true;       // lines begin with labels
+  bool svmlight = false;    // '#' begins a comment, blank lines are no rows, "qid:" is passed over
+  int64_t n_labels = -1;    // ids must be below; -1: any
+  int64_t n_features = -1;  // likewise
 };
 
 // Labels (values empty) and features of the rows. Both ascend in each row; a feature given twice is added up, a label

@@ -9,11 +9,11 @@ struct StoredRows {
   static constexpr int64_t kCenters = 256;  // of each part, so that a code is a byte
 
   int64_t n = 0, width = 0;
-  std::span<const float> plain;   // rows × width; or, if empty:
-  int64_t part = 0;               // numbers of a part; the last may be shorter
-  std::span<const uint8_t> codes;   // rows × parts: which center each part is near to
-  std::span<const float> centers;   // parts × 256 × part
-  std::span<const float> scales;    // of each row: what its centers are multiplied by
+  std::span<const float> plain;    // rows × width; or, if empty:
+  int64_t part = 0;                // numbers of a part; the last may be shorter
+  std::span<const uint8_t> codes;  // rows × parts: which center each part is near to
+  std::span<const float> centers;  // parts × 256 × part
+  std::span<const float> scales;   // of each row: what its centers are multiplied by
 
   int64_t n_parts() const { return (width + part - 1) / part; }
 

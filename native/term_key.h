@@ -23,7 +23,8 @@ struct TermKey {
     const uint64_t kept = kKept[n - beyond];
     const uint64_t first = hashing::load<uint64_t>(p) & kept, last = hashing::load<uint64_t>(p + beyond) & kept;
     uint64_t hash = hashing::of_ends(first, last);
-    if (n > kWhole) [[unlikely]] hash += hash_of_long(p, n);
+    if (n > kWhole) [[unlikely]]
+      hash += hash_of_long(p, n);
     return {first, hash};
   }
 

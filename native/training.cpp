@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "error.h"
+#include "node_problem.h"
 #include "parallel.h"
 #include "random.h"
 #include "simd/kernels.h"
@@ -41,124 +42,6 @@ class LaneBuffer {
   size_t capacity_ = 0;
 };
 
-// The rows of a node in random order with their features numbered anew, and the positives of each sibling.
-struct NodeProblem {
-  std::vector<int32_t> features;  // what a feature is called in the blocks; ascending
-  std::vector<int32_t> numbers;   // what it is now, frequent features first: their weights are visited most and lie together
-  std::vector<int64_t> row_ptr;
-  std::vector<int32_t> local;
-  std::vector<float> values, squares;
-  std::vector<float> row_weights;  // empty: all the same
-  std::vector<int64_t> positive_ptr;
-  std::vector<int32_t> positives;  // rows of each sibling
-  int32_t n_rows() const { return static_cast<int32_t>(squares.size()); }
-  void clear() {
-    features.clear(), numbers.clear(), row_ptr.clear(), local.clear(), values.clear(), squares.clear(), row_weights.clear();
-    positive_ptr.clear(), positives.clear();
-  }
-};
-
-// Gathers nodes' problems, one at a time; its tables are as long as the data has rows and features.
-class Gatherer {
- public:
-  Gatherer(const CsrView& X, const CsrView& members, const TreeView& tree, const SubtreeLabels& below,
-           const TrainingOptions& options, std::span<const int32_t> stored)
-      : X_(X), members_(members), tree_(tree), below_(below), options_(options), stored_(stored), row_number_(X.n_rows(), -1), feature_number_(X.n_cols, 0) {}
-
-  // `sent` are the rows that a matcher sends to the node.
-  const NodeProblem& gather(int32_t node, std::span<const int32_t> sent) {
-    NodeProblem& p = problem_;
-    p.clear();
-    collect_rows(node, sent);
-    number_rows();
-    collect_positives(node, p);
-    number_features(p);
-    copy_rows(p);
-    for (int32_t row : rows_) row_number_[row] = -1;
-    for (int32_t f : p.features) feature_number_[given(f)] = 0;
-    return p;
-  }
-
- private:
-  template <class Visit>
-  void each_label_of_sibling(int32_t node, int32_t sibling, Visit visit) const {
-    if (tree_.is_leaf(node)) return visit(tree_.labels_of(node)[sibling]);
-    for (int32_t label : below_.of(tree_.child_ptr[node] + sibling)) visit(label);
-  }
-
-  void collect_rows(int32_t node, std::span<const int32_t> sent) {
-    rows_.clear();
-    const auto add = [&](int32_t row) {
-      if (row_number_[row] < 0) row_number_[row] = 0, rows_.push_back(row);
-    };
-    if (options_.rows_with_labels)
-      for (int32_t label : below_.of(node))
-        for (int32_t row : members_.row(label)) add(row);
-    for (int32_t row : sent) add(row);
-    std::sort(rows_.begin(), rows_.end());
-    Random random(options_.seed, static_cast<uint64_t>(node));
-    for (size_t i = rows_.size(); i > 1; --i) std::swap(rows_[i - 1], rows_[random.below(i)]);
-  }
-
-  void number_rows() {
-    for (size_t i = 0; i < rows_.size(); ++i) row_number_[rows_[i]] = static_cast<int32_t>(i);
-  }
-
-  void collect_positives(int32_t node, NodeProblem& p) {
-    std::vector<int32_t> last(rows_.size(), -1);
-    p.positive_ptr.push_back(0);
-    for (int32_t sibling = 0; sibling < tree_.n_siblings(node); ++sibling) {
-      each_label_of_sibling(node, sibling, [&](int32_t label) {
-        for (int32_t row : members_.row(label)) {
-          const int32_t i = row_number_[row];
-          if (i >= 0 && std::exchange(last[i], sibling) != sibling) p.positives.push_back(i);
-        }
-      });
-      p.positive_ptr.push_back(static_cast<int64_t>(p.positives.size()));
-    }
-  }
-
-  // Frequent means the same number of digits: exact order would gain nothing. Counts take the numbers' place meanwhile.
-  void number_features(NodeProblem& p) {
-    for (int32_t row : rows_)
-      for (int32_t f : X_.row(row))
-        if (feature_number_[f]++ == 0) p.features.push_back(stored_.empty() ? f : options_.feature_numbers[f]);
-    std::sort(p.features.begin(), p.features.end());
-    const auto rarity = [&](int32_t f) { return 32 - std::bit_width(static_cast<uint32_t>(feature_number_[given(f)])); };
-    int32_t next[33] = {};
-    for (int32_t f : p.features) ++next[rarity(f) + 1];
-    std::partial_sum(next, next + 33, next);
-    for (int32_t f : p.features) p.numbers.push_back(feature_number_[given(f)] = next[rarity(f)]++);
-  }
-
-  // What a feature of the blocks is called in the rows.
-  int32_t given(int32_t f) const { return stored_.empty() ? f : stored_[f]; }
-
-  void copy_rows(NodeProblem& p) {
-    int64_t total = 0;
-    p.row_ptr.push_back(0);
-    for (int32_t row : rows_) p.row_ptr.push_back(total += static_cast<int64_t>(X_.row(row).size()));
-    p.local.reserve(total);
-    p.values.reserve(total);
-    for (int32_t row : rows_) {
-      const auto values = X_.row_values(row);
-      for (int32_t f : X_.row(row)) p.local.push_back(feature_number_[f]);
-      p.values.insert(p.values.end(), values.begin(), values.end());
-      p.squares.push_back(static_cast<float>(squared_length(values)));
-      if (!options_.row_weights.empty()) p.row_weights.push_back(options_.row_weights[row]);
-    }
-  }
-
-  const CsrView& X_;
-  const CsrView& members_;
-  const TreeView& tree_;
-  const SubtreeLabels& below_;
-  const TrainingOptions& options_;
-  const std::span<const int32_t> stored_;  // the feature of each number in the blocks; empty: the same
-  NodeProblem problem_;
-  std::vector<int32_t> rows_, row_number_, feature_number_;
-};
-
 // What a group of up to sixteen siblings learned: entries by feature, then lane.
 struct GroupResult {
   std::vector<int32_t> features;  // their places in the problem
@@ -179,7 +62,8 @@ std::vector<int32_t> solving_order(const NodeProblem& p) {
 
 class GroupSolver {
  public:
-  GroupResult solve(const NodeProblem& p, std::span<const int32_t> siblings, const TrainingOptions& options, uint64_t seed) {
+  GroupResult solve(const NodeProblem& p, std::span<const int32_t> siblings, const TrainingOptions& options,
+                    uint64_t seed) {
     masks_.assign(p.n_rows(), 0);
     for (size_t lane = 0; lane < siblings.size(); ++lane)
       for (int64_t i = p.positive_ptr[siblings[lane]]; i < p.positive_ptr[siblings[lane] + 1]; ++i)
@@ -199,7 +83,7 @@ class GroupSolver {
         .cost_positive = options.cost * options.positive_weight,
         .cost_negative = options.cost,
         .tolerance = options.tolerance,
-        .max_iterations = options.max_iterations,
+        .max_passes = options.max_passes,
         .seed = seed,
     };
     float* weights = weights_.of_size(p.features.size());
@@ -238,13 +122,13 @@ class GroupSolver {
 
   // The size from which on a lane's weights are kept.
   float least_weight(const float* lane, int32_t n_features, const TrainingOptions& options) {
-    if (options.max_weights <= 0 || n_features <= options.max_weights) return options.threshold;
+    if (!options.max_weights || n_features <= *options.max_weights) return options.threshold;
     sizes_.resize(n_features);
     for (int32_t f = 0; f < n_features; ++f) {
       const float size = std::abs(lane[f * int64_t{kLanes}]);
       sizes_[f] = size >= 0 ? size : 0;  // no order holds for what is not a number, where training ran away
     }
-    const auto last = sizes_.begin() + options.max_weights - 1;
+    const auto last = sizes_.begin() + *options.max_weights - 1;
     std::nth_element(sizes_.begin(), last, sizes_.end(), std::greater<>());
     return std::max(*last, options.threshold);
   }
@@ -297,13 +181,13 @@ NodeResult assembled(const NodeProblem& p, std::span<const int32_t> order, const
 
 class Trainer {
  public:
-  Trainer(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
+  Trainer(const TrainingData& data, const TrainingOptions& options, const TrainedNodes& wanted, int n_threads,
           Progress& progress)
-      : X_(X), members_(members), tree_(tree), below_(tree), options_(options), n_threads_(std::max(n_threads, 1)),
-        progress_(progress), stored_(options.feature_numbers.size(), -1), work_(n_nodes()), results_(n_nodes()),
+      : data_(data), below_(data.tree), options_(options), wanted_(wanted), n_threads_(std::max(n_threads, 1)),
+        progress_(progress), stored_(data.feature_numbers.size(), -1), work_(n_nodes()), results_(n_nodes()),
         gatherers_(n_threads_), solvers_(n_threads_) {
     for (size_t f = 0; f < stored_.size(); ++f) {
-      const int32_t number = options.feature_numbers[f];
+      const int32_t number = data.feature_numbers[f];
       if (number < 0 || number >= std::ssize(stored_) || std::exchange(stored_[number], static_cast<int32_t>(f)) >= 0)
         throw Error("the features have not each a number of their own");
     }
@@ -324,18 +208,18 @@ class Trainer {
   }
 
  private:
-  int32_t n_nodes() const { return static_cast<int32_t>(options_.nodes.size()); }
+  int32_t n_nodes() const { return static_cast<int32_t>(wanted_.nodes.size()); }
   std::span<const int32_t> sent_to(int32_t i) const {
-    return options_.matched.indptr.empty() ? std::span<const int32_t>() : options_.matched.row(i);
+    return wanted_.sent.indptr.empty() ? std::span<const int32_t>() : wanted_.sent.row(i);
   }
 
   // The places of the nodes to be trained, those with the most work first.
   std::vector<int32_t> by_work() {
     for (int32_t i = 0; i < n_nodes(); ++i) {
-      const int32_t node = options_.nodes[i];
+      const int32_t node = wanted_.nodes[i];
       int64_t rows = static_cast<int64_t>(sent_to(i).size());
-      for (int32_t label : below_.of(node)) rows += static_cast<int64_t>(members_.row(label).size());
-      work_[i] = rows * ((tree_.n_siblings(node) + kLanes - 1) / kLanes);
+      for (int32_t label : below_.of(node)) rows += static_cast<int64_t>(data_.members.row(label).size());
+      work_[i] = rows * ((data_.tree.n_siblings(node) + kLanes - 1) / kLanes);
     }
     std::vector<int32_t> places(n_nodes());
     std::iota(places.begin(), places.end(), 0);
@@ -344,9 +228,9 @@ class Trainer {
   }
 
   void solve(int32_t place, int worker, int inner_threads) {
-    const int32_t node = options_.nodes[place];
+    const int32_t node = wanted_.nodes[place];
     if (!gatherers_[worker])
-      gatherers_[worker] = std::make_unique<Gatherer>(X_, members_, tree_, below_, options_, stored_);
+      gatherers_[worker] = std::make_unique<Gatherer>(data_, below_, wanted_.rows_with_labels, options_.seed, stored_);
     const NodeProblem& p = gatherers_[worker]->gather(node, sent_to(place));
     const std::vector<int32_t> order = solving_order(p);
     std::vector<GroupResult> groups((order.size() + kLanes - 1) / kLanes);
@@ -362,19 +246,18 @@ class Trainer {
 
   Blocks packed() {
     Blocks blocks;
-    blocks.stored = options_.stored;
+    blocks.precision = options_.precision;
     for (NodeResult& result : results_) {
-      pack(result.segments, result.biases, X_.n_cols, blocks);
+      pack(result.segments, result.biases, data_.X.n_cols, blocks);
       result = {};
     }
     return blocks;
   }
 
-  const CsrView& X_;
-  const CsrView& members_;
-  const TreeView& tree_;
+  const TrainingData& data_;
   const SubtreeLabels below_;
   const TrainingOptions& options_;
+  const TrainedNodes& wanted_;
   const int n_threads_;
   Progress& progress_;
   std::vector<int32_t> stored_;
@@ -386,9 +269,9 @@ class Trainer {
 
 }  // namespace
 
-Blocks train(const CsrView& X, const CsrView& members, const TreeView& tree, const TrainingOptions& options, int n_threads,
+Blocks train(const TrainingData& data, const TrainingOptions& options, const TrainedNodes& wanted, int n_threads,
              Progress& progress) {
-  return Trainer(X, members, tree, options, n_threads, progress).run();
+  return Trainer(data, options, wanted, n_threads, progress).run();
 }
 
 }  // namespace labelwood

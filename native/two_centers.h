@@ -66,7 +66,8 @@ class TwoCenters {
       plus += static_cast<double>(sums_[f].plus) * sums_[f].plus;
       minus += static_cast<double>(sums_[f].minus) * sums_[f].minus;
     }
-    const Number plus_scale = static_cast<Number>(unit_scale(plus)), minus_scale = static_cast<Number>(unit_scale(minus));
+    const Number plus_scale = static_cast<Number>(unit_scale(plus)),
+                 minus_scale = static_cast<Number>(unit_scale(minus));
     for (int32_t f : touched_) centers_[f] = {sums_[f].plus * plus_scale, sums_[f].minus * minus_scale};
   }
 

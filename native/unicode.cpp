@@ -5,15 +5,22 @@
 namespace labelwood {
 
 UnicodeTable::UnicodeTable(const std::function<CharInfo(uint32_t)>& describe) {
-  std::map<std::array<int32_t, 256>, uint16_t> known;
+  using Page = std::array<int32_t, 256>;
+  std::map<Page, uint16_t> known;
+  Page last{};
   for (uint32_t page = 0; page < pages_.size(); ++page) {
-    std::array<int32_t, 256> entries;
+    Page entries;
     for (uint32_t i = 0; i < 256; ++i) {
       const uint32_t point = page * 256 + i;
       const CharInfo info = describe(point);
       const int32_t distance = static_cast<int32_t>(info.lower) - static_cast<int32_t>(point);
       entries[i] = distance * 4 + info.space * 2 + info.word;
     }
+    if (page > 0 && entries == last) {  // as most are
+      pages_[page] = pages_[page - 1];
+      continue;
+    }
+    last = entries;
     const auto [place, is_new] = known.emplace(entries, static_cast<uint16_t>(known.size()));
     if (is_new) entries_.insert(entries_.end(), entries.begin(), entries.end());
     pages_[page] = place->second;

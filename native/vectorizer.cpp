@@ -191,7 +191,7 @@ const LogarithmicCounts logarithmic;
 
 double weight_of(uint32_t count, const Weighing& weighing) {
   if (weighing.binary) return 1.0;
-  return weighing.sublinear ? logarithmic[count] : count;
+  return weighing.sublinear_tf ? logarithmic[count] : count;
 }
 
 // Counts must come in ascending order of ids. Computes in double: the same sums as the reference.
@@ -234,8 +234,8 @@ Csr join(std::vector<WeighedChunk>& chunks, int64_t n_rows, int64_t n_cols, int 
 }
 
 template <class Columns>
-Csr transform_by(Texts texts, const Analysis& analysis, const Columns& columns, int64_t n_cols, const Weighing& weighing,
-                 int n_threads) {
+Csr transform_by(Texts texts, const Analysis& analysis, const Columns& columns, int64_t n_cols,
+                 const Weighing& weighing, int n_threads) {
   std::vector<WeighedChunk> chunks(n_chunks(size_of(texts)));
   parallel_for(size_of(texts), kGrain, n_threads, [&](int64_t begin, int64_t end, int) {
     Space& space = own_space();

@@ -37,8 +37,8 @@ CountMatrix count_buckets(Texts texts, const Analysis& analysis, int32_t n_bucke
 enum class Norm { none, l1, l2 };
 
 struct Weighing {
-  bool binary;                  // counts become 1
-  bool sublinear;               // counts become 1 + log(count)
+  bool binary;        // counts become 1
+  bool sublinear_tf;  // counts become 1 + log(count)
   Norm norm;
   std::span<const double> idf;  // by column; empty for none; a column with zero is left out
 };

@@ -108,7 +108,8 @@ NumberedStrings number_strings(const Vocabulary& strings) {
   parallel_for(strings.size(), kStrings, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const std::string_view s = strings.term(i);
-      out.numbers[i] = static_cast<int32_t>(table.find(TermKey::of(s), reinterpret_cast<const uint8_t*>(s.data()), s.size()));
+      out.numbers[i] =
+          static_cast<int32_t>(table.find(TermKey::of(s), reinterpret_cast<const uint8_t*>(s.data()), s.size()));
       if (out.numbers[i] == static_cast<int64_t>(firsts.size())) firsts.push_back(i);
     }
   });

@@ -35,7 +35,7 @@ def test_an_error_in_native_code_is_an_exception_with_a_sentence():
         good._replace(values=good.values[:-1]),
     ):
         with pytest.raises(LabelwoodError, match="a sparse matrix has"):
-            _native.check_csr(*broken)
+            _native.check_csr(broken)
     with pytest.raises(NativeLineError) as caught:
         _native.read_sparse_text(b"0 1:1\n0 x\n", True, False, -1, -1, 2)
     assert caught.value.line == 1

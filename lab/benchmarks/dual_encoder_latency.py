@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from labelwood import _native
+from labelwood.contract.limits import NO_LIMITS
 from labelwood.dual_encoder import PrimeClassifier
 from labelwood.dual_encoder.answering.index import PrototypeIndex
 from labelwood.dual_encoder.model.pretrained import load_encoder
@@ -28,7 +29,6 @@ from labelwood.dual_encoder.settings import as_settings
 from labelwood.store import State
 
 WARM_UP = 5
-NO_LIMIT = (np.empty(0, np.uint8), -np.inf)
 
 
 def read_texts(path, n):
@@ -96,7 +96,7 @@ def ours(texts, models, prototypes, args):
             vector = clock(f"{backend}: tokens and encoder", lambda t=text, m=model: m.embed([t]))
         found = clock("index", lambda v=vector: index.topk(v, args.k))
         scan = clock(
-            "scan of floats", lambda v=vector: _native.dense_centroid_topk(v, prototypes, args.k, *NO_LIMIT, 1)
+            "scan of floats", lambda v=vector: _native.dense_centroid_topk(v, prototypes, args.k, NO_LIMITS, 1)
         )
         if not (np.array_equal(found.ids, scan[0]) and np.array_equal(found.scores, scan[1])):
             raise SystemExit("the index and the scan of floats differ")

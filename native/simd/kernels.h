@@ -22,10 +22,10 @@ struct SiblingProblem {
   const uint16_t* positives;  // of each row: the lanes it is a positive of
   const float* row_weights;   // of each row, or null
   int n_lanes;
-  float bias;                 // value of one more feature that every row has; 0 for none
+  float bias;  // value of one more feature that every row has; 0 for none
   float cost_positive, cost_negative;
   float tolerance;
-  int max_iterations;
+  int max_passes;
   uint64_t seed;
 };
 
@@ -35,17 +35,19 @@ struct SiblingWorkspace {
 };
 
 // Where the weights of some siblings are, as blocks.h stores them: by feature, found by a two-level bitmap.
-enum class Stored { kFloat32, kFloat16, kInt8 };
-inline int64_t size_of(Stored stored) { return stored == Stored::kFloat32 ? 4 : stored == Stored::kFloat16 ? 2 : 1; }
+enum class Precision { kFloat32, kFloat16, kInt8 };
+inline int64_t size_of(Precision precision) {
+  return precision == Precision::kFloat32 ? 4 : precision == Precision::kFloat16 ? 2 : 1;
+}
 struct StoredWeights {
-  const uint64_t* top_bits;     // which words are not empty
-  const uint32_t* top_ranks;    // words before
-  const uint64_t* word_bits;    // which features have a row
-  const uint32_t* word_ranks;   // rows before
-  const uint32_t* row_starts;   // of each row: its first byte; one more than rows
+  const uint64_t* top_bits;    // which words are not empty
+  const uint32_t* top_ranks;   // words before
+  const uint64_t* word_bits;   // which features have a row
+  const uint32_t* word_ranks;  // rows before
+  const uint32_t* row_starts;  // of each row: its first byte; one more than rows
   const uint8_t* bytes;
-  Stored stored;
-  uint32_t width;               // number of siblings
+  Precision precision;
+  uint32_t width;  // number of siblings
 };
 
 // A row's features by words of 64; `first` is the place of the word's first value.
@@ -66,11 +68,11 @@ struct CenterProblem {
 
 // Some columns of some rows of a dense matrix.
 struct RowsOfMatrix {
-  float* data;      // the first of the columns in the first row of the matrix
-  size_t stride;    // from one row to the next
-  size_t width;     // number of columns
+  float* data;    // the first of the columns in the first row of the matrix
+  size_t stride;  // from one row to the next
+  size_t width;   // number of columns
   const int32_t* rows;
-  size_t n;         // number of rows
+  size_t n;  // number of rows
 };
 
 // Dense rows and sixteen columns of a matrix, aligned to 64 bytes, with zeros for those that it lacks.
@@ -84,18 +86,20 @@ struct Kernels {
   const char* level;
   // Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, size_t n);
-  // Dual coordinate descent for the L2-regularised squared hinge; writes weights (n_features × lanes) and biases (lanes).
-  // Returns the number of passes.
-  int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
+  // Dual coordinate descent for the L2-regularised squared hinge; writes weights (n_features × lanes) and biases
+  // (lanes). Returns the number of passes.
+  int (*solve_squared_hinge)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights,
+                             float* biases);
   // The same for the logistic loss.
   int (*solve_logistic)(const SiblingProblem& problem, const SiblingWorkspace& space, float* weights, float* biases);
   // Of each feature the lanes whose weight is not zero and at least as large as the lane's least.
   void (*lanes_to_keep)(const float* weights, int32_t n_features, const float* least, uint16_t* lanes);
-  // Adds a row's inner products with the siblings to `sums`, and returns how many bytes of weights it met. It counts bits, which
-  // older processors cannot.
-  int64_t (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values, float* sums);
+  // Adds a row's inner products with the siblings to `sums`, and returns how many bytes of weights it met. It counts
+  // bits, which older processors cannot.
+  int64_t (*add_products)(const StoredWeights& w, const QueryWord* query, size_t n_words, const float* values,
+                          float* sums);
   // Adds `x` times a row of stored weights, given as its bytes.
-  void (*add_row)(const uint8_t* row, uint32_t n_bytes, Stored stored, uint32_t width, float x, float* sums);
+  void (*add_row)(const uint8_t* row, uint32_t n_bytes, Precision precision, uint32_t width, float x, float* sums);
   // The row's inner product with each center.
   void (*center_products)(const CenterProblem& problem, float* products);
   // Each row times the strip, rows × sixteen. A number is added up feature by feature, so no row depends on the others.

@@ -23,27 +23,27 @@ struct Register {
 
 }  // namespace labelwood::testing
 
-#define TEST(name)                                                           \
-  static void name();                                                        \
-  static const labelwood::testing::Register register_##name{#name, name};    \
+#define TEST(name)                                                        \
+  static void name();                                                     \
+  static const labelwood::testing::Register register_##name{#name, name}; \
   static void name()
 
-#define CHECK(condition)                                                                            \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      std::ostringstream where;                                                                     \
-      where << __FILE__ << ":" << __LINE__ << ": " #condition;                                      \
-      throw std::runtime_error(where.str());                                                        \
-    }                                                                                               \
+#define CHECK(condition)                                       \
+  do {                                                         \
+    if (!(condition)) {                                        \
+      std::ostringstream where;                                \
+      where << __FILE__ << ":" << __LINE__ << ": " #condition; \
+      throw std::runtime_error(where.str());                   \
+    }                                                          \
   } while (false)
 
-#define CHECK_THROWS(expression, type)                                                              \
-  do {                                                                                              \
-    bool thrown = false;                                                                            \
-    try {                                                                                           \
-      expression;                                                                                   \
-    } catch (const type&) {                                                                         \
-      thrown = true;                                                                                \
-    }                                                                                               \
-    CHECK(thrown && #type);                                                                         \
+#define CHECK_THROWS(expression, type) \
+  do {                                 \
+    bool thrown = false;               \
+    try {                              \
+      expression;                      \
+    } catch (const type&) {            \
+      thrown = true;                   \
+    }                                  \
+    CHECK(thrown && #type);            \
   } while (false)

@@ -15,8 +15,9 @@ namespace labelwood {
 // The split without rounding: one label may be on both sides. Then every step of the maximisation gains or stays.
 struct UnroundedSplit {
   // The objective after every choice of sides and every choice of centers.
-  static std::vector<double> ascent(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how, uint64_t stream) {
-    const ClusterOptions options;
+  static std::vector<double> ascent(const CsrView& vectors, const LabelWeights& weights, const Interpolation& how,
+                                    uint64_t stream) {
+    const ClusterOptions options{.arity = 2, .max_leaf = 100, .seed = 0};
     const Fingerprints fingerprints(vectors);
     std::vector<int32_t> labels(vectors.n_rows());
     std::iota(labels.begin(), labels.end(), 0);
@@ -122,7 +123,7 @@ TEST(trees_are_sound_and_the_same_for_any_number_of_threads) {
 
 TEST(kmeans_puts_planted_groups_into_leaves_of_their_own) {
   const Vectors vectors = planted(600, 6, 2);
-  const Tree tree = kmeans_tree(vectors.view(), {.arity = 24, .max_leaf = 120, .min_size = 4}, 1);
+  const Tree tree = kmeans_tree(vectors.view(), {.arity = 24, .max_leaf = 120, .min_size = 4, .seed = 0}, 1);
   for (size_t node = 0; node + 1 < tree.child_ptr.size(); ++node)
     for (int64_t i = tree.label_ptr[node]; i < tree.label_ptr[node + 1]; ++i)
       CHECK(tree.labels[i] % 6 == tree.labels[tree.label_ptr[node]] % 6);
@@ -134,14 +135,14 @@ TEST(labels_that_cannot_be_told_apart_still_make_a_tree) {
       for (bool zero : {false, true}) {
         Vectors vectors;
         for (int i = 0; i < n_labels; ++i) vectors.add(zero ? std::vector<int32_t>{} : std::vector<int32_t>{0, 3});
-        const ClusterOptions options{.arity = 4, .max_leaf = 2};
+        const ClusterOptions options{.arity = 4, .max_leaf = 2, .seed = 0};
         CHECK(sound(build(vectors.view(), options, 2), n_labels, options));
       }
 }
 
 TEST(clusters_smaller_than_the_minimum_are_dissolved) {
   const Vectors vectors = planted(1000, 25, 3);
-  const Tree tree = kmeans_tree(vectors.view(), {.arity = 100, .max_leaf = 200, .min_size = 5}, 1);
+  const Tree tree = kmeans_tree(vectors.view(), {.arity = 100, .max_leaf = 200, .min_size = 5, .seed = 0}, 1);
   CHECK(tree.child_ptr.size() > 10);
   for (size_t node = 1; node + 1 < tree.child_ptr.size(); ++node)
     if (tree.child_ptr[node] == tree.child_ptr[node + 1]) CHECK(tree.label_ptr[node + 1] - tree.label_ptr[node] >= 5);
@@ -150,7 +151,7 @@ TEST(clusters_smaller_than_the_minimum_are_dissolved) {
 TEST(labels_without_a_vector_lie_together) {
   Vectors vectors = planted(200, 4, 4);
   for (int i = 0; i < 30; ++i) vectors.add({});
-  const Tree tree = kmeans_tree(vectors.view(), {.arity = 8, .max_leaf = 60, .min_size = 2}, 1);
+  const Tree tree = kmeans_tree(vectors.view(), {.arity = 8, .max_leaf = 60, .min_size = 2, .seed = 0}, 1);
   int leaves = 0;
   for (size_t node = 0; node + 1 < tree.child_ptr.size(); ++node) {
     const auto begin = tree.labels.begin() + tree.label_ptr[node], end = tree.labels.begin() + tree.label_ptr[node + 1];
@@ -163,7 +164,7 @@ TEST(labels_without_a_vector_lie_together) {
 
 TEST(nodes_below_the_greatest_depth_are_cut_evenly) {
   const Vectors vectors = planted(1000, 10, 5);
-  const ClusterOptions options{.arity = 4, .max_leaf = 100, .max_depth = 0};
+  const ClusterOptions options{.arity = 4, .max_leaf = 100, .max_depth = 0, .seed = 0};
   const Tree tree = kmeans_tree(vectors.view(), options, 1);
   CHECK(sound(tree, 1000, options));
   for (size_t node = 0; node + 1 < tree.child_ptr.size(); ++node)
@@ -180,7 +181,8 @@ TEST(interpolated_objective_never_falls_before_rounding) {
       covering.push_back(static_cast<double>(random.below(100)));
     }
     const Interpolation how{.lam = 0.1 * (repeat % 20), .smoothing = repeat % 2 * 0.1, .midpoint = repeat % 3 != 0};
-    const std::vector<double> reached = UnroundedSplit::ascent(vectors.view(), {frequency, covering}, how, random.next());
+    const std::vector<double> reached =
+        UnroundedSplit::ascent(vectors.view(), {frequency, covering}, how, random.next());
     CHECK(reached.size() == 15);
     for (size_t i = 1; i < reached.size(); ++i) CHECK(reached[i] >= reached[i - 1] - 1e-12);
   }

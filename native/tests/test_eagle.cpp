@@ -11,6 +11,8 @@ using namespace labelwood;
 
 namespace {
 
+constexpr EagleOptions kOptions{.iterations = 20, .step = 0.1, .leave_out = false, .seed = 0};
+
 // A matrix in compressed rows that owns its arrays.
 struct Rows {
   std::vector<int64_t> indptr{0};
@@ -61,20 +63,20 @@ bool same(const Buffer<float>& a, const Buffer<float>& b) { return std::equal(a.
 
 TEST(vectors_of_labels_do_not_depend_on_threads) {
   const Problem p(40, 5, 60, 1);
-  const auto one = eagle(p.X.view(), p.grouped(), {}, 1), many = eagle(p.X.view(), p.grouped(), {}, 4);
+  const auto one = eagle(p.X.view(), p.grouped(), kOptions, 1), many = eagle(p.X.view(), p.grouped(), kOptions, 4);
   CHECK(same(one.weights, many.weights) && same(one.cosines, many.cosines));
 }
 
 TEST(dense_rows_give_the_vectors_of_sparse_ones) {
   const Problem p(30, 4, 20, 2);
-  const auto sparse = eagle(p.X.view(), p.grouped(), {}, 1);
-  const auto dense = eagle(DenseView{p.dense.data(), p.groups.n_cols, p.X.n_cols}, p.grouped(), {}, 1);
+  const auto sparse = eagle(p.X.view(), p.grouped(), kOptions, 1);
+  const auto dense = eagle(DenseView{p.dense.data(), p.groups.n_cols, p.X.n_cols}, p.grouped(), kOptions, 1);
   for (size_t i = 0; i < sparse.cosines.size(); ++i) CHECK(std::abs(sparse.cosines[i] - dense.cosines[i]) < 1e-5);
 }
 
 TEST(cosines_are_those_of_the_weighted_sum_of_rows) {
   const Problem p(30, 4, 10, 3);
-  const auto found = eagle(p.X.view(), p.grouped(), {}, 1);
+  const auto found = eagle(p.X.view(), p.grouped(), kOptions, 1);
   size_t slot = 0;
   for (int64_t label = 0; label < 10; ++label) {
     std::vector<double> vector(p.X.n_cols);
@@ -102,9 +104,9 @@ TEST(a_group_of_weight_zero_is_not_learned_from) {
   Problem p(30, 4, 1, 4);
   const int64_t last = std::ssize(p.labels.values) - 1;
   p.labels.values[last] = 0;
-  const auto watched = eagle(p.X.view(), p.grouped(), {}, 1);
+  const auto watched = eagle(p.X.view(), p.grouped(), kOptions, 1);
   p.labels.indices.pop_back(), p.labels.values.pop_back(), p.labels.indptr[1] = last;
-  const auto without = eagle(p.X.view(), p.grouped(), {}, 1);
+  const auto without = eagle(p.X.view(), p.grouped(), kOptions, 1);
   CHECK(std::equal(without.cosines.begin(), without.cosines.end(), watched.cosines.begin()));
   for (size_t i = without.weights.size(); i < watched.weights.size(); ++i) CHECK(watched.weights[i] == 0);
 }
@@ -116,5 +118,5 @@ TEST(rows_that_cancel_out_start_from_one_of_them) {
     p.X.indices[group * 4 + 3] = p.X.indices[group * 4 + 1] = 20;
     p.X.values[group * 4 + 2] = -0.6f, p.X.values[group * 4 + 3] = -0.8f;
   }
-  for (float cosine : eagle(p.X.view(), p.grouped(), {}, 1).cosines) CHECK(std::abs(std::abs(cosine) - 1) < 1e-5);
+  for (float cosine : eagle(p.X.view(), p.grouped(), kOptions, 1).cosines) CHECK(std::abs(std::abs(cosine) - 1) < 1e-5);
 }

@@ -24,7 +24,8 @@ struct Case {
 
   Ranking rank(int n_threads = 1, bool count_labels = true) const {
     const int64_t n_rows = static_cast<int64_t>(ids.size()) / width;
-    return rank_predictions({ids, n_rows, width}, {indptr, indices, {}, n_labels}, {ks, gains, count_labels}, n_threads);
+    return rank_predictions({ids, n_rows, width}, {indptr, indices, {}, n_labels}, {ks, gains, count_labels},
+                            n_threads);
   }
 };
 

@@ -34,9 +34,11 @@ TEST(every_index_is_visited_once_for_any_number_of_threads) {
 
 TEST(an_exception_in_a_worker_reaches_the_caller_and_the_pool_goes_on) {
   for (int repeat = 0; repeat < 20; ++repeat)
-    CHECK_THROWS(parallel_for(1000, 1, 4, [](int64_t begin, int64_t, int) {
-                   if (begin == 500) throw std::out_of_range("here");
-                 }), std::out_of_range);
+    CHECK_THROWS(parallel_for(1000, 1, 4,
+                              [](int64_t begin, int64_t, int) {
+                                if (begin == 500) throw std::out_of_range("here");
+                              }),
+                 std::out_of_range);
   CHECK(sum_of_squares(100, 4) == 328350);
 }
 
@@ -74,10 +76,12 @@ void interrupt() { throw Interrupted{}; }
 TEST(the_interrupt_check_stops_a_long_loop) {
   labelwood::set_interrupt_check(interrupt);
   std::atomic<int> chunks{0};
-  CHECK_THROWS(parallel_for(100000, 1, 2, [&](int64_t, int64_t, int) {
-                 ++chunks;
-                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
-               }), Interrupted);
+  CHECK_THROWS(parallel_for(100000, 1, 2,
+                            [&](int64_t, int64_t, int) {
+                              ++chunks;
+                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                            }),
+               Interrupted);
   labelwood::set_interrupt_check(nullptr);
   CHECK(chunks < 1000);
 }
@@ -85,25 +89,29 @@ TEST(the_interrupt_check_stops_a_long_loop) {
 TEST(a_long_chunk_can_be_interrupted_from_within) {
   labelwood::set_interrupt_check(interrupt);
   int turns = 0;
-  CHECK_THROWS(parallel_for(1, 1, 1, [&](int64_t, int64_t, int) {
-                 for (; turns < 10000; ++turns) {
-                   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                   labelwood::poll_interrupt();
-                 }
-               }), Interrupted);
+  CHECK_THROWS(parallel_for(1, 1, 1,
+                            [&](int64_t, int64_t, int) {
+                              for (; turns < 10000; ++turns) {
+                                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                                labelwood::poll_interrupt();
+                              }
+                            }),
+               Interrupted);
   labelwood::set_interrupt_check(nullptr);
   CHECK(turns < 1000);
 }
 
 TEST(a_failure_ends_loops_inside_other_workers_chunks) {
   std::atomic<int> turns{0};
-  CHECK_THROWS(parallel_for(2, 1, 2, [&](int64_t begin, int64_t, int) {
-                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
-                 if (begin == 1) throw std::out_of_range("here");
-                 parallel_for(1000, 1, 1, [&](int64_t, int64_t, int) {
-                   ++turns;
-                   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                 });
-               }), std::out_of_range);
+  CHECK_THROWS(parallel_for(2, 1, 2,
+                            [&](int64_t begin, int64_t, int) {
+                              std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                              if (begin == 1) throw std::out_of_range("here");
+                              parallel_for(1000, 1, 1, [&](int64_t, int64_t, int) {
+                                ++turns;
+                                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                              });
+                            }),
+               std::out_of_range);
   CHECK(turns < 1000);
 }

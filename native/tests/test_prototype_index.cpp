@@ -63,7 +63,8 @@ Rows some_directions(int64_t width, int64_t n, uint32_t seed) {
       }
     double squares = 0;
     for (double x : row) squares += x * x;
-    for (int64_t i = 0; i < width; ++i) out.row(i)[a] = found.row(a)[i] = static_cast<float>(row[i] / std::sqrt(squares));
+    for (int64_t i = 0; i < width; ++i)
+      out.row(i)[a] = found.row(a)[i] = static_cast<float>(row[i] / std::sqrt(squares));
   }
   return out;
 }
@@ -92,7 +93,8 @@ TEST(an_index_of_prototypes_answers_as_a_scan_of_them_does) {
   for (int64_t width : {1, 7, 16, 33, 384})
     for (int64_t n_labels : {1, 63, 64, 5000})
       for (int64_t k : {int64_t{1}, int64_t{10}, n_labels})
-        check_like_a_scan(unit_rows(11, width, 1), unit_rows(n_labels, width, 2), {std::min(k, n_labels), kNoLeast, {}});
+        check_like_a_scan(unit_rows(11, width, 1), unit_rows(n_labels, width, 2),
+                          {std::min(k, n_labels), kNoLeast, {}});
 }
 
 TEST(an_index_of_prototypes_keeps_limits) {
@@ -101,7 +103,8 @@ TEST(an_index_of_prototypes_keeps_limits) {
   for (size_t i = 0; i < most.size(); i += 3) most[i] = 0;
   for (size_t i = 5; i < few.size(); i += 100) few[i] = 1;
   for (float least : {kNoLeast, 0.1f, 0.4f, 2.0f})
-    for (const auto& allowed : {std::vector<uint8_t>{}, most, few, std::vector<uint8_t>(700, 0)}) check_like_a_scan(queries, prototypes, {10, least, allowed});
+    for (const auto& allowed : {std::vector<uint8_t>{}, most, few, std::vector<uint8_t>(700, 0)})
+      check_like_a_scan(queries, prototypes, {10, least, allowed});
 }
 
 TEST(prototypes_that_bytes_cannot_tell_apart_are_told_apart) {
@@ -114,7 +117,8 @@ TEST(prototypes_that_bytes_cannot_tell_apart_are_told_apart) {
 }
 
 TEST(numbers_of_any_size_are_answered_as_by_a_scan) {
-  const float huge = 3e38f, tiny = 1e-40f, nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  const float huge = 3e38f, tiny = 1e-40f, nan = std::numeric_limits<float>::quiet_NaN(),
+              infinite = std::numeric_limits<float>::infinity();
   for (float strange : {huge, tiny, 0.0f, nan, infinite, 1e-17f, 1e-13f, 1e14f, 1e17f}) {
     Rows queries = unit_rows(6, 20, 6), prototypes = unit_rows(300, 20, 7);
     for (int64_t i = 0; i < 20; ++i) queries.row(2)[i] *= strange, prototypes.row(40)[i] *= strange;
@@ -147,7 +151,8 @@ TEST(directions_that_have_most_of_the_length_leave_few_labels_to_look_at) {
   };
   const Rows queries = along(10, 22), prototypes = along(20000, 24);
   int64_t n_rescored = 0;
-  const Answers found = PrototypeIndex(prototypes.view(), {{}, directions.view()}, 1).topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
+  const Answers found = PrototypeIndex(prototypes.view(), {{}, directions.view()}, 1)
+                            .topk(queries.view(), {10, kNoLeast, {}}, 1, &n_rescored);
   CHECK(same(found, rank_by_centroids(queries.view(), prototypes.view(), {10, kNoLeast, {}}, 1)));
   CHECK(n_rescored >= 10 * 10 && n_rescored < 10 * 100);
 }
@@ -161,12 +166,15 @@ TEST(directions_at_no_right_angles_are_refused) {
 }
 
 TEST(probed_clusters_give_the_best_of_their_own_labels) {
-  const Rows queries = unit_rows(9, 24, 11), prototypes = unit_rows(900, 24, 12), directions = some_directions(24, 7, 27);
+  const Rows queries = unit_rows(9, 24, 11), prototypes = unit_rows(900, 24, 12),
+             directions = some_directions(24, 7, 27);
   const auto clusters = by_turns(900, 30);
   for (int64_t probes : {1, 4, 29})
     for (int n_threads : {1, 3}) {
-      const PrototypeIndex index(prototypes.view(), {clusters, n_threads == 1 ? directions.view() : DenseView{}}, n_threads);
-      const Answers found = index.topk_of_clusters(queries.view(), {10, kNoLeast, {}}, probes, std::vector<int64_t>(queries.n, 10), n_threads);
+      const PrototypeIndex index(prototypes.view(), {clusters, n_threads == 1 ? directions.view() : DenseView{}},
+                                 n_threads);
+      const Answers found = index.topk_of_clusters(queries.view(), {10, kNoLeast, {}}, probes,
+                                                   std::vector<int64_t>(queries.n, 10), n_threads);
       for (int64_t i = 0; i < queries.n; ++i) {
         // The clusters by the cosine of their sum with the query, as plainly as can be.
         std::vector<double> sums(30 * 24);
@@ -175,15 +183,19 @@ TEST(probed_clusters_give_the_best_of_their_own_labels) {
         std::vector<std::pair<double, int32_t>> order(30);
         for (int32_t c = 0; c < 30; ++c) {
           double product = 0, squares = 0;
-          for (int64_t j = 0; j < 24; ++j) product += sums[c * 24 + j] * queries.view().row(i)[j], squares += sums[c * 24 + j] * sums[c * 24 + j];
+          for (int64_t j = 0; j < 24; ++j)
+            product += sums[c * 24 + j] * queries.view().row(i)[j], squares += sums[c * 24 + j] * sums[c * 24 + j];
           order[c] = {-product / std::sqrt(squares), c};
         }
         std::sort(order.begin(), order.end());
         std::vector<uint8_t> allowed(900, 0);
         for (int64_t label = 0; label < 900; ++label)
-          for (int64_t p = 0; p < probes; ++p) allowed[label] |= clusters[2 * label] == order[p].second || clusters[2 * label + 1] == order[p].second;
-        const Answers wanted = rank_by_centroids({queries.view().row(i), 1, 24}, prototypes.view(), {10, kNoLeast, allowed}, 1);
-        for (int64_t j = 0; j < 10; ++j) CHECK(found.ids[i * 10 + j] == wanted.ids[j] && found.scores[i * 10 + j] == wanted.scores[j]);
+          for (int64_t p = 0; p < probes; ++p)
+            allowed[label] |= clusters[2 * label] == order[p].second || clusters[2 * label + 1] == order[p].second;
+        const Answers wanted =
+            rank_by_centroids({queries.view().row(i), 1, 24}, prototypes.view(), {10, kNoLeast, allowed}, 1);
+        for (int64_t j = 0; j < 10; ++j)
+          CHECK(found.ids[i * 10 + j] == wanted.ids[j] && found.scores[i * 10 + j] == wanted.scores[j]);
       }
     }
 }
@@ -192,9 +204,10 @@ TEST(probed_clusters_without_enough_answers_are_not_all_that_is_looked_at) {
   const Rows queries = unit_rows(9, 24, 13), prototypes = unit_rows(300, 24, 14);
   const PrototypeIndex index(prototypes.view(), {by_turns(300, 60), {}}, 2);
   std::vector<uint8_t> some(300, 1);
-  for (int64_t label = 0; label < 300; ++label) some[label] = label % 60 > 20;  // all own labels of some clusters are barred
-  for (const auto& [k, allowed] : {std::pair{int64_t{60}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, std::vector<uint8_t>{}},
-                                   std::pair{int64_t{300}, some}}) {
+  for (int64_t label = 0; label < 300; ++label)
+    some[label] = label % 60 > 20;  // all own labels of some clusters are barred
+  for (const auto& [k, allowed] : {std::pair{int64_t{60}, std::vector<uint8_t>{}},
+                                   std::pair{int64_t{300}, std::vector<uint8_t>{}}, std::pair{int64_t{300}, some}}) {
     const CentroidOptions options{k, kNoLeast, allowed};
     const Answers all = rank_by_centroids(queries.view(), prototypes.view(), options, 1);
     std::vector<int64_t> needed(queries.n, k);
@@ -213,8 +226,10 @@ TEST(clusters_without_labels_are_passed_over) {
   for (int32_t& cluster : apart) cluster = 7 + 3 * cluster;
   const std::vector<int64_t> needed(queries.n, 4);
   for (int64_t probes : {1, 5, 19, 20})
-    CHECK(same(PrototypeIndex(prototypes.view(), {clusters, {}}, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1),
-               PrototypeIndex(prototypes.view(), {apart, {}}, 1).topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1)));
+    CHECK(same(PrototypeIndex(prototypes.view(), {clusters, {}}, 1)
+                   .topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1),
+               PrototypeIndex(prototypes.view(), {apart, {}}, 1)
+                   .topk_of_clusters(queries.view(), {4, kNoLeast, {}}, probes, needed, 1)));
 }
 
 TEST(products_of_codes_are_the_same_at_every_simd_level) {

@@ -42,7 +42,8 @@ struct RandomModel {
       } else {
         const size_t first = nodes.size();
         nodes.resize(first + parts);
-        for (int64_t i = 0; i < std::ssize(own); ++i) nodes[first + (i < parts ? i : random.below(parts))].push_back(own[i]);
+        for (int64_t i = 0; i < std::ssize(own); ++i)
+          nodes[first + (i < parts ? i : random.below(parts))].push_back(own[i]);
       }
       child_ptr.push_back(static_cast<int32_t>(nodes.size()));
       label_ptr.push_back(std::ssize(labels));
@@ -60,7 +61,8 @@ struct RandomModel {
           entries.values.push_back(kWeights[random.below(3)] * (random.below(8) == 0 ? 1e-6f : 1.0f));
         }
     std::vector<float> biases;
-    for (int32_t i = 0; i < n_siblings; ++i) biases.push_back(offset + 0.5f * static_cast<float>(random.below(3)) - 0.5f);
+    for (int32_t i = 0; i < n_siblings; ++i)
+      biases.push_back(offset + 0.5f * static_cast<float>(random.below(3)) - 0.5f);
     pack({&entries, 1}, biases, kFeatures, blocks);
   }
 };
@@ -73,7 +75,8 @@ struct Rows {
   Rows(int n_rows, Random& random) {
     for (int row = 0; row < n_rows; ++row) {
       for (int32_t feature = 0; feature < kFeatures; ++feature)
-        if (random.below(20) == 0) indices.push_back(feature), values.push_back(0.5f * static_cast<float>(1 + random.below(2)));
+        if (random.below(20) == 0)
+          indices.push_back(feature), values.push_back(0.5f * static_cast<float>(1 + random.below(2)));
       indptr.push_back(std::ssize(indices));
     }
   }
@@ -93,13 +96,16 @@ TEST(best_first_search_is_beam_search_on_ten_thousand_trees_with_ties) {
     const RandomModel model(random);
     const SearchTree tree = model.search_tree();
     const Rows rows(3, random);
-    SearchOptions options{.k = 1 + static_cast<int64_t>(random.below(8)), .beam = static_cast<int64_t>(random.below(5)), .allowed = {}};
-    options.transform = random.below(4) == 0 ? Transform::kSigmoid : Transform::kL3Hinge;
-    options.path_weight = random.below(3) == 0 ? 0.25f : 1.0f;
-    SearchCounts best_first, level_by_level;
-    const Answers first = search(tree, rows.view(), options, 1, best_first);
-    options.best_first = false;
-    const Answers level = search(tree, rows.view(), options, 1, level_by_level);
+    SearchRequest request{.k = 1 + static_cast<int64_t>(random.below(8))};
+    const auto beam = static_cast<int64_t>(random.below(5));
+    const SearchOptions options{.beam = beam > 0 ? std::optional(beam) : std::nullopt,
+                                .link = random.below(4) == 0 ? Link::kSigmoid : Link::kL3Hinge,
+                                .path_weight = random.below(3) == 0 ? 0.25f : 1.0f,
+                                .normalize = false};
+    SearchCosts best_first, level_by_level;
+    const Answers first = search(tree, rows.view(), options, request, 1, best_first);
+    request.best_first = false;
+    const Answers level = search(tree, rows.view(), options, request, 1, level_by_level);
     CHECK(equal(first, level));
     CHECK(best_first.leaves <= level_by_level.leaves && best_first.nodes <= level_by_level.nodes);
     fewer += best_first.leaves < level_by_level.leaves;

@@ -49,7 +49,8 @@ TEST(products_with_centers_are_sums_over_the_features_that_centers_have_at_every
     const auto drawn = numbers(2 * width, 5);
     std::memcpy(centers.data(), drawn.data(), drawn.size() * sizeof(float));
     for (size_t l = 0; l < count; ++l) {
-      levels[l]->center_products({features.data(), values.data(), 3, places.data(), centers[0].of, width}, products[0].of);
+      levels[l]->center_products({features.data(), values.data(), 3, places.data(), centers[0].of, width},
+                                 products[0].of);
       for (int64_t c = 0; c < width; ++c)
         CHECK(products[c / simd::kLanes].of[c % simd::kLanes] == drawn[width + c] * 0.5f + drawn[c] * 2.0f);
     }

@@ -22,7 +22,8 @@ struct Data {
     Random random(seed);
     for (int64_t row = 0; row < n_rows; ++row) {
       for (int32_t f = 0; f < n_features; ++f)
-        if (random.below(4) == 0 && row % 10 != 9) features.push_back(f), values.push_back(static_cast<float>(1 + random.below(5)));
+        if (random.below(4) == 0 && row % 10 != 9)
+          features.push_back(f), values.push_back(static_cast<float>(1 + random.below(5)));
       for (int32_t l = 0; l < n_labels; ++l)
         if (random.below(n_labels) == 0) labels.push_back(l);
       x_ptr.push_back(std::ssize(features));
@@ -40,19 +41,26 @@ struct Learned {
   std::vector<float> embeddings, vectors;
 };
 
-Learned learn(const Data& data, int32_t n_features, bool flat, bool all_labels, int threads) {
+Learned learn(const Data& data, int32_t n_features, bool flat, Targets targets, int threads) {
   const CsrView X{data.x_ptr, data.features, data.values, n_features}, Y{data.y_ptr, data.labels, {}, 4};
   Learned out{std::vector<float>(n_features * 16), std::vector<float>(4 * 16)};
   Random random(1);
   for (float& value : out.embeddings) value = static_cast<float>(random.below(1000)) / 1000 - 0.5f;
-  const SoftmaxOptions options{.width = 16, .epochs = 3, .learning_rate = 1, .all_labels = all_labels, .decay = 0.01f, .batch_rows = 7,
-                               .row_weights = {}};
+  const SoftmaxOptions options{.epochs = 3,
+                               .learning_rate = 1,
+                               .targets = targets,
+                               .decay = 0.01f,
+                               .scaling = Scaling::kMean,
+                               .batch_rows = 7,
+                               .batch_entries = 1 << 13,
+                               .seed = 0};
+  const SoftmaxTraining training{options, 16, {}};
   Progress progress;
   const TreeView tree{kChildren, kLabelEnds, kLabels};
   if (flat)
-    train_one_vs_rest(X, Y, options, out.embeddings.data(), out.vectors.data(), threads, progress);
+    train_one_vs_rest(X, Y, training, out.embeddings.data(), out.vectors.data(), threads, progress);
   else
-    train_softmax_tree(X, Y, tree, options, out.embeddings.data(), out.vectors.data(), threads, progress);
+    train_softmax_tree(X, Y, tree, training, out.embeddings.data(), out.vectors.data(), threads, progress);
   return out;
 }
 
@@ -66,10 +74,10 @@ TEST(a_node_has_a_vector_for_each_child_but_the_first) {
 TEST(training_gives_the_same_numbers_for_any_number_of_threads) {
   const Data data(200, 30, 4, 0);
   for (bool flat : {false, true})
-    for (bool all_labels : {false, true}) {
-      const Learned one = learn(data, 30, flat, all_labels, 1);
+    for (Targets targets : {Targets::kDrawn, Targets::kAll}) {
+      const Learned one = learn(data, 30, flat, targets, 1);
       for (int threads : {2, 5}) {
-        const Learned other = learn(data, 30, flat, all_labels, threads);
+        const Learned other = learn(data, 30, flat, targets, threads);
         CHECK(one.embeddings == other.embeddings);
         CHECK(one.vectors == other.vectors);
       }
@@ -79,11 +87,12 @@ TEST(training_gives_the_same_numbers_for_any_number_of_threads) {
 
 TEST(scores_of_all_labels_of_a_tree_sum_to_one) {
   const Data data(200, 30, 4, 0);
-  const Learned learned = learn(data, 30, false, true, 2);
+  const Learned learned = learn(data, 30, false, Targets::kAll, 2);
   const std::vector<int32_t> first = VectorsOfNodes({kChildren, kLabelEnds, kLabels}).first;
   SoftmaxModel model;
   model.embeddings = {.n = 30, .width = 16, .plain = learned.embeddings, .codes = {}, .centers = {}, .scales = {}};
-  model.vectors = {.n = 3, .width = 16, .plain = std::span(learned.vectors).first(48), .codes = {}, .centers = {}, .scales = {}};
+  model.vectors = {
+      .n = 3, .width = 16, .plain = std::span(learned.vectors).first(48), .codes = {}, .centers = {}, .scales = {}};
   model.tree = {kChildren, kLabelEnds, kLabels};
   model.first_vectors = first;
   const CsrView X{data.x_ptr, data.features, data.values, 30};
@@ -103,8 +112,13 @@ TEST(codes_give_back_rows_that_are_few_enough_for_every_part_to_have_a_center) {
   Random random(3);
   for (float& value : rows) value = static_cast<float>(random.below(2001)) / 1000 - 1;
   const ProductCodes codes = product_codes(rows.data(), kRows, kWidth, 3, 0, 2);
-  const StoredRows stored{.n = kRows, .width = kWidth, .plain = {}, .part = 3, .codes = {codes.codes.data(), codes.codes.size()},
-                          .centers = {codes.centers.data(), codes.centers.size()}, .scales = {codes.scales.data(), codes.scales.size()}};
+  const StoredRows stored{.n = kRows,
+                          .width = kWidth,
+                          .plain = {},
+                          .part = 3,
+                          .codes = {codes.codes.data(), codes.codes.size()},
+                          .centers = {codes.centers.data(), codes.centers.size()},
+                          .scales = {codes.scales.data(), codes.scales.size()}};
   check_shape(stored);
   const std::vector<float> ones(kWidth, 1.0f);
   for (int64_t row = 0; row < kRows; ++row) {

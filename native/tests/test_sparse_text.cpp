@@ -14,7 +14,10 @@ static std::vector<T> list(const Buffer<T>& b) {
 }
 
 static CsrView view(const Csr& m) {
-  return {{m.indptr.data(), m.indptr.size()}, {m.indices.data(), m.indices.size()}, {m.values.data(), m.values.size()}, m.n_cols};
+  return {{m.indptr.data(), m.indptr.size()},
+          {m.indices.data(), m.indices.size()},
+          {m.values.data(), m.values.size()},
+          m.n_cols};
 }
 
 TEST(labels_and_features_of_a_line_are_read) {
@@ -66,9 +69,29 @@ TEST(a_label_may_carry_a_plus_sign) {
 
 TEST(bad_lines_are_refused) {
   const SparseTextFormat format{.n_labels = 4, .n_features = 9};
-  for (const char* line : {"x 1:1", "1, 1:1", "1,,2 1:1", "4 1:1", "-1 1:1", "1 9:1", "1 -1:1", "1 1:", "1 1", "1 1:nan", "1 1:inf", "1 1:1e99",
-                           "1 1:1e999", "1 1:1x", "1 :1", "1 1:1:1", "99999999999999999999 1:1", "1 99999999999999999999:1", "1 1:--1", "1 1:+-1",
-                           "1 1:3e38 1:3e38", "++1 1:1", "+-1 1:1"})
+  for (const char* line : {"x 1:1",
+                           "1, 1:1",
+                           "1,,2 1:1",
+                           "4 1:1",
+                           "-1 1:1",
+                           "1 9:1",
+                           "1 -1:1",
+                           "1 1:",
+                           "1 1",
+                           "1 1:nan",
+                           "1 1:inf",
+                           "1 1:1e99",
+                           "1 1:1e999",
+                           "1 1:1x",
+                           "1 :1",
+                           "1 1:1:1",
+                           "99999999999999999999 1:1",
+                           "1 99999999999999999999:1",
+                           "1 1:--1",
+                           "1 1:+-1",
+                           "1 1:3e38 1:3e38",
+                           "++1 1:1",
+                           "+-1 1:1"})
     CHECK_THROWS(parse_sparse_text(line, format, 1), LineError);
 }
 
@@ -76,14 +99,17 @@ TEST(any_chunking_and_number_of_threads_reads_the_same_and_writing_reads_back) {
   std::string text;
   for (int i = 0; i < 60000; ++i) {
     if (i % 7) text += std::to_string(i % 50);
-    for (int j = 0; j < i % 5; ++j) text += " " + std::to_string(j * 11 + i % 3) + ":" + std::to_string(i * 0.001 + 0.1);
+    for (int j = 0; j < i % 5; ++j)
+      text += " " + std::to_string(j * 11 + i % 3) + ":" + std::to_string(i * 0.001 + 0.1);
     text += "\n";
   }
   const auto one = parse_sparse_text(text, {}, 1), many = parse_sparse_text(text, {}, 8);
-  CHECK(list(one.features.indices) == list(many.features.indices) && list(one.labels.indptr) == list(many.labels.indptr));
+  CHECK(list(one.features.indices) == list(many.features.indices) &&
+        list(one.labels.indptr) == list(many.labels.indptr));
   const std::string written = format_sparse_text(view(one.labels), view(one.features), 3);
   const auto again = parse_sparse_text(written, {}, 2);
-  CHECK(list(one.features.values) == list(again.features.values) && list(one.features.indices) == list(again.features.indices));
+  CHECK(list(one.features.values) == list(again.features.values) &&
+        list(one.features.indices) == list(again.features.indices));
   CHECK(list(one.labels.indices) == list(again.labels.indices) && list(one.labels.indptr) == list(again.labels.indptr));
 }
 

@@ -50,12 +50,15 @@ struct Trained {
                          {tree.label_ptr.data(), tree.label_ptr.size()},
                          {tree.labels.data(), tree.labels.size()}};
     Progress progress;
-    TrainingOptions options;
+    TrainingOptions options{};
     options.loss = loss;
+    options.cost = options.positive_weight = options.bias = 1;
+    options.tolerance = options.threshold = 0.1f;
+    options.max_passes = 20;
     std::vector<int32_t> nodes(shape.n_nodes());
     std::iota(nodes.begin(), nodes.end(), 0);
-    options.nodes = nodes;
-    blocks = train(X.view(), members.view(), shape, options, n_threads, progress);
+    const TrainingData data{X.view(), members.view(), shape, {}, {}};
+    blocks = train(data, options, {nodes, true, {}}, n_threads, progress);
     search.tree = shape;
     search.blocks = blocks.view(X.n_cols);
   }
@@ -63,15 +66,18 @@ struct Trained {
 };
 
 std::vector<float> scores_of(const Trained& model, const Matrix& X, bool best_first, int n_threads) {
-  SearchCounts counts;
-  const Answers answers = search(model.search, X.view(), {.k = 7, .beam = 3, .path_weight = 0.5f, .best_first = best_first, .min_score = 0, .unit_rows = false, .allowed = {}}, n_threads, counts);
+  SearchCosts costs;
+  const SearchOptions options{.beam = 3, .link = Link::kL3Hinge, .path_weight = 0.5f, .normalize = false};
+  const SearchRequest request{.k = 7, .best_first = best_first};
+  const Answers answers = search(model.search, X.view(), options, request, n_threads, costs);
   return {answers.scores.begin(), answers.scores.end()};
 }
 
 }  // namespace
 
 TEST(training_and_search_give_the_same_for_any_number_of_threads_and_order) {
-  const Matrix X = random_rows(200, 300, 20, 1), members = random_rows(90, 200, 40, 2), vectors = random_rows(90, 300, 30, 3);
+  const Matrix X = random_rows(200, 300, 20, 1), members = random_rows(90, 200, 40, 2),
+               vectors = random_rows(90, 300, 30, 3);
   for (Loss loss : {Loss::kSquaredHinge, Loss::kLogistic}) {
     const Trained one(X, members, vectors, loss, 1), many(X, members, vectors, loss, 4);
     check_blocks(one.search.tree, one.search.blocks);

@@ -147,8 +147,8 @@ TEST(murmur_gives_the_published_values) {
   CHECK(hash("The quick brown fox jumps over the lazy dog") == 0x2E4FF723u);
 }
 
-// Different words of sixteen letters that a hash without a secret (first · a + last · b, of which the high bits lead to a
-// place) sends to one place of a table of 2^18.
+// Different words of sixteen letters that a hash without a secret (first · a + last · b, of which the high bits lead to
+// a place) sends to one place of a table of 2^18.
 Strings crowding_words(size_t n) {
   constexpr uint64_t a = 0xC2B2AE3D27D4EB4Eu, b = 0x9E3779B97F4A7C15u, target = 0x123456789ABCDEF0u;
   constexpr uint64_t window = uint64_t{1} << 46;
@@ -231,7 +231,9 @@ TEST(terms_come_in_byte_order_with_their_counts) {
   CHECK(out.n_texts[3] == 2 && out.occurrences[3] == 3);
   CHECK(out.matrix.indptr[1] == 2 && out.matrix.indices[0] == 3 && out.matrix.counts[0] == 2);
   const TermIndex index(v);
-  const auto id_of = [&](std::string_view term) { return index.find(TermKey::of(term), text(std::string(term)).data(), term.size()); };
+  const auto id_of = [&](std::string_view term) {
+    return index.find(TermKey::of(term), text(std::string(term)).data(), term.size());
+  };
   CHECK(id_of("oak") == 3 && id_of("elm") == -1);
 }
 
@@ -270,7 +272,8 @@ TEST(weights_follow_the_norm_and_leave_out_columns) {
 }
 
 TEST(words_are_the_same_wherever_blocks_begin) {
-  const Strings parts{"a", "B", "7", "_", " ", ", ", "\u0391", "\u03B2", "\u0130", "\u00D7", "\U0001F600", "Word", "longerwords"};
+  const Strings parts{"a",      "B",      "7",      "_",          " ",    ", ",         "\u0391",
+                      "\u03B2", "\u0130", "\u00D7", "\U0001F600", "Word", "longerwords"};
   Random random(1);
   for (int turn = 0; turn < 3000; ++turn) {
     std::string s;
@@ -285,7 +288,9 @@ TEST(words_are_the_same_wherever_blocks_begin) {
 }
 
 TEST(bytes_that_are_no_characters_are_gaps) {
-  CHECK(terms_of("ab\xFF" "cd\xCE", analysis(Unit::word, 1, 1)) == (Strings{"ab", "cd"}));
+  CHECK(terms_of("ab\xFF"
+                 "cd\xCE",
+                 analysis(Unit::word, 1, 1)) == (Strings{"ab", "cd"}));
   CHECK(terms_of("ab\xE2\x82", analysis(Unit::word, 1, 1)) == (Strings{"ab"}));
 }
 

@@ -58,7 +58,7 @@ def test_bytes_find_exactly_what_a_scan_of_floats_finds(n_threads, spread):
     index = PrototypeIndex(labels, n_threads=n_threads)
     limited = Limits.of(3000, exclude=range(50)), Limits.of(3000, include=[7, 99, 100])
     for k, limits in ((1, Limits.of(3000)), (100, limited[0]), (9, limited[1])):
-        ids, scores = _native.dense_centroid_topk(queries, labels, k, limits.allowed, limits.min_score, 1)
+        ids, scores = _native.dense_centroid_topk(queries, labels, k, limits, 1)
         top = index.topk(queries, k, limits)
         assert np.array_equal(top.ids, ids)
         assert np.array_equal(top.scores, scores)
@@ -228,7 +228,7 @@ def test_many_labels_in_few_directions_are_found_as_by_a_scan():
     clusters = np.random.default_rng(3).integers(50, size=(20_000, 2))
     barred = Limits.of(20_000, exclude=range(0, 20_000, 3), min_score=0.2)
     for limits in (Limits.of(20_000), barred):
-        wanted = _native.dense_centroid_topk(queries, labels, 7, limits.allowed, limits.min_score, 1)
+        wanted = _native.dense_centroid_topk(queries, labels, 7, limits, 1)
         for index in (PrototypeIndex(labels), PrototypeIndex(labels, clusters=clusters)):
             found = index.topk(queries, 7, limits)
             assert np.array_equal(found.ids, wanted[0])

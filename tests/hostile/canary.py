@@ -14,13 +14,15 @@ import sys
 import numpy as np
 
 from labelwood import _native
+from labelwood.arrays.rows import Sparse
+from labelwood.contract.limits import NO_LIMITS
 
 
 def read_outside() -> None:
     """Asks for the best labels by centroids, of which one belongs to a label that is not there."""
-    row = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), 1
-    weights = np.array([0, 1]), np.full(1, 1 << 20, np.int32), np.ones(1, np.float32), 4
-    _native.sparse_centroid_topk(*row, *weights, 1, np.empty(0, np.uint8), 0.0, 1)
+    row = Sparse(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), 1)
+    weights = Sparse(np.array([0, 1]), np.full(1, 1 << 20, np.int32), np.ones(1, np.float32), 4)
+    _native.sparse_centroid_topk(row, weights, 1, NO_LIMITS, 1)
 
 
 def main() -> None:

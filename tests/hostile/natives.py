@@ -1,8 +1,9 @@
 """Seeded hostile arguments for native functions: they may refuse or answer, but not end the process or read outside.
 
 Sound calls are recorded while public functions run, and then one or two of their arguments are changed: arrays are cut,
-lengthened and filled with extreme numbers, numbers become extreme, tuples lose parts. What checks the arrays of a model
-when it is loaded is asked first, as loading asks it: native code relies on it later.
+lengthened and filled with extreme numbers, numbers become extreme, tuples lose parts, and so do fields of structures
+and options. What checks the arrays of a model when it is loaded is asked first, as loading asks it: native code relies
+on it later.
 
     python -m tests.hostile.natives --cases 5000 --seed 1
 """
@@ -11,33 +12,43 @@ from __future__ import annotations
 
 import argparse
 import signal
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from tests.hostile.child import Outcome, in_children, serve
 
 from labelwood import _native
+from labelwood.arrays.options import fields_of, options_of
+from labelwood.arrays.rows import Sparse
+from labelwood.contract.limits import NO_LIMITS, Limits
+from labelwood.groups.grouped import GroupedLabels
 
 _SEVERAL = 0.3  # of cases change two arguments
 _SECONDS = 20  # before a call is interrupted, as by Ctrl-C
 
 WHOLE = (-(2**63), -(2**31), -1, 0, 1, 2, 7, 64, 2**15, 2**31 - 1, 2**31, 2**40, 2**63 - 1)
 REAL = (float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1e-45, 1e38, 1e300)
-# What says how long a call works may not be large: it would work long.
-WORK = {"train_softmax": (7,), "sparse_eagle": (5,), "dense_eagle": (2,), "train_tree": (13,)}
+# Options that say how long a call works may not be large: it would work long.
+WORK = {"max_passes", "epochs", "iterations"}
+
+Arguments: TypeAlias = dict[int | str, Any]  # by place or by name
 
 
 class Call(NamedTuple):
     """A sound call of a function, or of the methods of a class: arguments of its making, then of a method."""
 
     name: str
-    made: tuple[Any, ...] | None
+    made: Arguments | None
     method: str
-    arguments: tuple[Any, ...]
+    arguments: Arguments
 
 
 _CLASSES = ("TreeModel", "SoftmaxTree", "PrototypeIndex", "Vectorizer")
+_OPTIONS = (_native.TrainingOptions, _native.SearchOptions, _native.SoftmaxOptions, _native.EagleOptions)
 
 
 @cache
@@ -60,7 +71,7 @@ def recorded() -> list[Call]:
 
 def _recording(name, original, calls):
     def record(*arguments, **named):
-        calls.append(Call(name, None, "", (*arguments, *named.values())))
+        calls.append(Call(name, None, "", _together(arguments, named)))
         return original(*arguments, **named)
 
     return record
@@ -69,17 +80,26 @@ def _recording(name, original, calls):
 def _recording_class(name, original, calls):
     class Recording:
         def __init__(self, *made, **named):
-            self.made = (*made, *named.values())
+            self.made = _together(made, named)
             self.object = original(*made, **named)
 
         def __getattr__(self, method):
-            def record(*arguments):
-                calls.append(Call(name, self.made, method, arguments))
-                return getattr(self.object, method)(*arguments)
+            def record(*arguments, **named):
+                calls.append(Call(name, self.made, method, _together(arguments, named)))
+                return getattr(self.object, method)(*arguments, **named)
 
             return record
 
     return Recording
+
+
+def _together(arguments: tuple[Any, ...], named: dict[str, Any]) -> Arguments:
+    return {**dict(enumerate(arguments)), **named}
+
+
+def _called(function: Any, arguments: Arguments) -> Any:
+    places = [value for place, value in arguments.items() if isinstance(place, int)]
+    return function(*places, **{name: value for name, value in arguments.items() if isinstance(name, str)})
 
 
 def _few_of_each(calls, most=4):
@@ -134,17 +154,18 @@ def _use_the_rest(texts) -> None:
     for how in ((np.empty((0, 2), np.int32), np.empty((16, 0), np.float32)), (clusters, directions)):
         index = _native.PrototypeIndex(vectors, *how, 1)
         needed = np.full(3, 4, np.int64)
-        index.topk(vectors[:3], 4, np.empty(0, np.uint8), 0.0, 0, needed, 1)
-        index.topk(vectors[:3], 4, np.ones(40, np.uint8), 0.0, 2 * bool(how[0].size), needed, 1)
+        clusters_of = 2 * bool(how[0].size)
+        for limits, probes in ((NO_LIMITS, 0), (Limits.of(40, exclude=[3]), clusters_of)):
+            index.topk(vectors[:3], 4, limits, probes=probes, needed=needed, n_threads=1)
     _native.dense_product(vectors, directions, 1)
     X = from_dense(vectors)
-    _native.sparse_slot_products(*X, *X, _groups_of(40), 1)
+    _native.sparse_slot_products(X, X, _groups_of(40), 1)
 
 
 def _groups_of(n):
     """Every row a group with a label of its own."""
-    indptr, indices = np.arange(n + 1, dtype=np.int64), np.arange(n, dtype=np.int32)
-    return indptr, indices, np.ones(n, np.float32), n, indptr, indices, n
+    one_each = Sparse(np.arange(n + 1, dtype=np.int64), np.arange(n, dtype=np.int32), np.ones(n, np.float32), n)
+    return GroupedLabels(labels=one_each, groups=one_each)
 
 
 class Case(NamedTuple):
@@ -170,10 +191,9 @@ def attempt(case: Case) -> tuple[str, str]:
     try:
         if case.call.made is None:
             _checked_first(case.call.name, arguments)
-            getattr(_native, case.call.name)(*arguments)
+            _called(getattr(_native, case.call.name), arguments)
         else:
-            thing = _made(case.call.name, made)
-            getattr(thing, case.call.method)(*arguments)
+            _called(getattr(_made(case.call.name, made), case.call.method), arguments)
     except (Exception, KeyboardInterrupt) as e:
         return "refused", f"{type(e).__name__}: {str(e)[:200]}"
     finally:
@@ -185,36 +205,39 @@ def _too_long(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _made(name: str, made: tuple[Any, ...]) -> Any:
+def _made(name: str, made: Arguments) -> Any:
     """An object whose arrays are checked as loading checks them."""
-    if name == "Vectorizer" and made[1] is not None:
-        _native.check_vocabulary(made[1])
-    thing = getattr(_native, name)(*made)
+    if name == "Vectorizer" and made["terms"] is not None:
+        _native.check_vocabulary(made["terms"])
+    thing = _called(getattr(_native, name), made)
     if name == "TreeModel":
         thing.check()
     return thing
 
 
-def _checked_first(name: str, arguments: tuple[Any, ...]) -> None:
+def _checked_first(name: str, arguments: Arguments) -> None:
     if name == "sparse_centroid_topk":
-        _native.check_csr(*arguments[4:8])
+        _native.check_csr(arguments[1])
 
 
-def _changed(call: Call, rng: Any) -> tuple[Any, Any]:
-    made, arguments = list(call.made or ()), list(call.arguments)
+def _changed(call: Call, rng: Any) -> tuple[Arguments, Arguments]:
+    made, arguments = dict(call.made or {}), dict(call.arguments)
+    places = [(of, place) for of in (made, arguments) for place in of]
     for _ in range(2 if rng.random() < _SEVERAL else 1):
-        place = int(rng.integers(len(made) + len(arguments))) if made or arguments else -1
-        if place < 0:
-            break
-        if place < len(made):
-            made[place] = changed(made[place], rng)
-        elif place - len(made) not in WORK.get(call.name, ()):
-            arguments[place - len(made)] = changed(arguments[place - len(made)], rng)
-    return tuple(made), tuple(arguments)
+        if places:
+            of, place = places[int(rng.integers(len(places)))]
+            of[place] = changed(of[place], rng)
+    return made, arguments
 
 
 def changed(value: Any, rng: Any) -> Any:
     """A value of the same kind, mostly, that is hostile."""
+    if type(value) in _OPTIONS:
+        return _changed_options(value, rng)
+    if is_dataclass(value):
+        return _changed_structure({field.name: getattr(value, field.name) for field in fields(value)}, rng)
+    if hasattr(value, "_asdict"):
+        return _changed_structure(value._asdict(), rng)
     if isinstance(value, tuple) and value:
         return _changed_tuple(value, rng)
     if isinstance(value, list) and value:
@@ -228,6 +251,25 @@ def changed(value: Any, rng: Any) -> Any:
     if isinstance(value, float):
         return float(rng.choice(REAL))
     return value
+
+
+def _changed_structure(named: dict[str, Any], rng: Any) -> Any:
+    """The fields of a structure with one that is hostile or, seldom, missing."""
+    name = str(rng.choice(list(named)))
+    if rng.random() < 0.1:
+        del named[name]
+    else:
+        named[name] = changed(named[name], rng)
+    return SimpleNamespace(**named)
+
+
+def _changed_options(options: Any, rng: Any) -> Any:
+    kind = type(options)
+    copy = options_of(kind, {name: getattr(options, name) for name in fields_of(kind)})
+    name = str(rng.choice(sorted(set(fields_of(kind)) - WORK)))
+    with suppress(TypeError):  # a number that no field can hold is refused there and then
+        setattr(copy, name, changed(getattr(copy, name), rng))
+    return copy
 
 
 def _changed_tuple(value: tuple[Any, ...], rng: Any) -> tuple[Any, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +13,7 @@ from tests.hostile.problem import sound
 import labelwood as lw
 from labelwood import LabelwoodError, _native, metrics, trees
 from labelwood.arrays.rows import as_features, as_labels
+from labelwood.softmax_tree.stored_rows import StoredRows
 
 N_CASES = 700
 
@@ -84,8 +87,10 @@ def test_weights_that_are_not_numbers_do_not_order_features():
         assert "\n" not in str(e)
 
 
-def test_arrays_in_tuples_are_taken_as_they_are():
-    tree = [a.astype(np.float64) for a in sound(0)["tree"]]
-    with pytest.raises(LabelwoodError, match="array 0 of a tuple"):
-        _native.SoftmaxTree(tuple(tree), (np.zeros((3, 8), np.float32),), (np.zeros((3, 8), np.float32),),
-                            None, True, 3, 6)  # fmt: skip
+def test_arrays_of_structures_are_taken_as_they_are():
+    tree = SimpleNamespace(child_ptr=np.array([1.0, 1.0]), label_ptr=np.array([0, 1]), labels=np.zeros(1, np.int32))
+    rows = StoredRows(plain=np.zeros((3, 8), np.float32))
+    with pytest.raises(LabelwoodError, match="field child_ptr is of another type or not in one piece"):
+        _native.SoftmaxTree(
+            tree=tree, embeddings=rows, vectors=rows, kept=None, scaling="unit", n_features=3, n_labels=6
+        )

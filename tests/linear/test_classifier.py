@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -356,3 +358,12 @@ def test_a_single_row_may_have_indices_of_either_width(monkeypatch):
     monkeypatch.setattr(lw.TreeClassifier, "_topk", lambda *_: pytest.fail("the long way was taken"))
     for row in (X[:1], wide):
         assert np.array_equal(model.predict_topk(row, 4).ids[0], expected)
+
+
+def test_a_model_that_has_answered_can_be_copied_and_sent_elsewhere():
+    model = lw.TreeClassifier(arity=2, max_leaf=1, link="sigmoid").fit(np.eye(8), np.eye(8))
+    wanted = model.predict_topk(sparse.csr_array(np.eye(8)[:1]), 3)
+    for other in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        found = other.predict_topk(sparse.csr_array(np.eye(8)[:1]), 3)
+        assert np.array_equal(found.ids, wanted.ids)
+        assert np.array_equal(found.scores, wanted.scores)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import labelwood as lw
+from labelwood import _native
+from labelwood.arrays.options import options_of
 from labelwood.arrays.rows import as_features
 from labelwood.contract.limits import NO_LIMITS
 from labelwood.text import TextVectorizer
@@ -25,10 +27,11 @@ def test_every_row_has_the_answers_of_beam_search(name, tree):
     vectorizer = TextVectorizer()
     model = lw.TreeClassifier(tree=tree, max_leaf=100).fit(vectorizer.fit_transform(train.texts), train.Y)
     rows = as_features(vectorizer.transform(test.texts))
-    how = {"beam": 10, "link": model.link, "limits": NO_LIMITS, "n_threads": 2, "unit_rows": True}
-    first, looks = model.trees_[0].topk(rows, 5, best_first=True, **how)
-    level, all_looks = model.trees_[0].topk(rows, 5, best_first=False, **how)
+    how = {"beam": 10, "link": model.link, "path_weight": 1.0, "normalize": True}
+    options = options_of(_native.SearchOptions, how)
+    first, costs = model.trees_[0].topk(rows, 5, options, limits=NO_LIMITS, n_threads=2, best_first=True)
+    level, all_costs = model.trees_[0].topk(rows, 5, options, limits=NO_LIMITS, n_threads=2, best_first=False)
     assert len(first) == rows.n_rows > 5000
     assert np.array_equal(first.ids, level.ids)
     assert np.array_equal(first.scores, level.scores)
-    assert looks.leaves < all_looks.leaves / 2
+    assert costs.leaves < all_costs.leaves / 2

@@ -10,6 +10,7 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood import _native
+from labelwood.arrays.options import options_of
 from labelwood.arrays.rows import as_labels, from_scipy
 from labelwood.contract.limits import Limits
 from labelwood.errors import ModelError
@@ -19,6 +20,12 @@ from labelwood.linear.training import Training, numbers_by_frequency
 from labelwood.trees import LabelTree
 
 NO_LIMITS = Limits.of(1)
+TRAINING = lw.TreeClassifier(bias=1.0, max_passes=20).get_params()
+
+
+def searching(beam, *, link="l3-hinge", path_weight=1.0, normalize=False):
+    values = {"beam": beam, "link": link, "path_weight": path_weight, "normalize": normalize}
+    return options_of(_native.SearchOptions, values)
 
 
 def random_nested(rng, labels, depth=0):
@@ -30,24 +37,15 @@ def random_nested(rng, labels, depth=0):
 
 
 def training(rows, members, threshold, seed, *, negatives="tree", beam=10, precision="float32", merge="max"):
+    own = {"threshold": threshold, "precision": precision, "seed": seed}
     return Training(
         rows=rows,
         feature_numbers=numbers_by_frequency(rows),
         members=members,
         row_weights=np.empty(0, np.float32),
-        loss="squared-hinge",
-        cost=1.0,
-        positive_weight=1.0,
-        bias=1.0,
-        tolerance=0.1,
-        max_passes=20,
-        threshold=threshold,
-        max_weights=0,
-        precision=precision,
-        seed=seed,
+        options=options_of(_native.TrainingOptions, TRAINING | own),
         negatives=negatives,
-        beam=beam,
-        link="l3-hinge",
+        search=searching(beam),
         merge=merge,
         n_threads=2,
     )
@@ -78,8 +76,8 @@ def with_copy(tree, label, leaf):
     return LabelTree(tree.child_ptr, label_ptr, np.insert(tree.labels, last, label), tree.n_labels)
 
 
-def answers(model, rows, k, beam, *, limits=NO_LIMITS, **how):
-    return model.topk(rows, k, beam=beam, link="l3-hinge", limits=limits, n_threads=1, **how)
+def answers(model, rows, k, beam, *, limits=NO_LIMITS, path_weight=1.0, **how):
+    return model.topk(rows, k, searching(beam, path_weight=path_weight), limits=limits, n_threads=1, **how)
 
 
 @settings(max_examples=150, deadline=None)
@@ -168,7 +166,7 @@ def test_the_mean_of_a_label_is_over_the_leaves_that_the_beam_reaches(seed, coar
 def mean_by_brute_force(model, rows, beam):
     """Every label's mean over the leaves that its row reaches; without any, minus infinity."""
     tree = model.tree
-    reached = model.reached(rows, beam=beam or 0, link="l3-hinge", n_threads=1).to_scipy().toarray() > 0
+    reached = model.reached(rows, searching(beam), n_threads=1).to_scipy().toarray() > 0
     sums, times = np.zeros((rows.n_rows, tree.n_labels)), np.zeros((rows.n_rows, tree.n_labels))
     for leaf in tree.leaves:
         labels = tree.labels[tree.label_ptr[leaf] : tree.label_ptr[leaf + 1]]
@@ -274,14 +272,14 @@ def test_half_precision_is_numpys():
 
 
 def test_slack_is_the_most_that_leaves_a_rows_answers_as_they_are():
-    how = {"beam": 10, "link": "l3-hinge", "path_weight": 1.0, "unit_rows": False, "n_threads": 1}
+    options = searching(10)
     changed = 0
     for seed in range(20):
         model, rows = trained(seed, coarse=False)
-        exact = model.topk(rows, 3, limits=NO_LIMITS, **how)[0]
-        slacks = model.slacks(rows, 3, **how)
+        exact = model.topk(rows, 3, options, limits=NO_LIMITS, n_threads=1)[0]
+        slacks = model.slacks(rows, 3, options, n_threads=1)
         for slack in np.unique(slacks[np.isfinite(slacks)]):
-            found = model.topk(rows, 3, limits=NO_LIMITS, slack=float(slack), **how)[0]
+            found = model.topk(rows, 3, options, limits=NO_LIMITS, slack=float(slack), n_threads=1)[0]
             kept = slacks >= slack
             assert np.array_equal(found.ids[kept], exact.ids[kept])
             assert (found.ids[~kept] != exact.ids[~kept]).any(axis=1).all()

@@ -10,6 +10,7 @@ from scipy import sparse
 
 import labelwood as lw
 from labelwood import _native
+from labelwood.arrays.options import options_of
 from labelwood.arrays.rows import as_features, as_labels
 from labelwood.contract.limits import NO_LIMITS
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
@@ -84,10 +85,19 @@ def test_a_small_step_goes_down_the_gradient(tree, scaling):
     vectors = rng.normal(size=(n_vectors, WIDTH)).astype(np.float32)
     before = embeddings.astype(np.float64), vectors.astype(np.float64)
     rows, truth = as_features(x, sparse_only=True), as_labels(Y, 1)
-    shape = None if tree is None else tuple(tree.arrays().values())
-    how = (1, rate, True, 0.0, scaling == "unit", 64, 1 << 13, 0, np.empty(0, np.float32))
-    progress = _native.Progress()
-    _native.train_softmax(*rows, truth.indptr, truth.indices, n_labels, shape, *how, embeddings, vectors, 1, progress)
+    how = {"epochs": 1, "learning_rate": rate, "targets": "all", "decay": 0.0, "scaling": scaling}
+    how |= {"batch_rows": 64, "batch_entries": 1 << 13, "seed": 0}
+    _native.train_softmax(
+        rows=rows,
+        labels=truth,
+        tree=tree,
+        options=options_of(_native.SoftmaxOptions, how),
+        row_weights=np.empty(0, np.float32),
+        embeddings=embeddings,
+        vectors=vectors,
+        n_threads=1,
+        progress=_native.Progress(),
+    )
 
     def loss():
         return loss_of(tree, before[1], mean_of(x[0], before[0], scaling), labels)

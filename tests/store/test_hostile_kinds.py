@@ -19,8 +19,10 @@ from tests.store.hostile_models import (
 
 import labelwood as lw
 from labelwood import _native
+from labelwood.arrays.rows import Sparse
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.linear.centroid import CentroidClassifier
+from labelwood.softmax_tree.stored_rows import StoredRows
 from labelwood.trees import LabelTree
 
 pytestmark = pytest.mark.deep
@@ -137,27 +139,39 @@ def test_pointers_of_a_tree_whose_differences_wrap_around_are_refused(models, tm
 
 def test_a_tree_with_more_labels_than_places_is_refused_before_they_are_counted():
     with pytest.raises(LabelwoodError, match="1099511627776 labels and its leaves hold 2"):
-        LabelTree.from_arrays(tuple(LabelTree.from_nested([[0], [1]]).arrays().values()), 2**40, verify=False)
+        LabelTree.from_arrays(LabelTree.from_nested([[0], [1]]).arrays(), 2**40, verify=False)
 
 
 @pytest.mark.parametrize("kept", [[1, 0], [0, 0], [-1, 2], [0, 9], [2**31 - 1, -(2**31)]])
 def test_kept_features_that_do_not_ascend_or_are_not_there_are_refused(kept):
-    table = (np.ones((2, 8), np.float32),)
+    table = StoredRows(plain=np.ones((2, 8), np.float32))
     with pytest.raises(LabelwoodError, match="keeps features that it does not have"):
-        _native.SoftmaxTree(None, table, table, np.array(kept, np.int32), True, 9, 2)
+        flat_tree(table, table, np.array(kept, np.int32), n_features=9)
+
+
+def flat_tree(embeddings, vectors, kept, n_features):
+    return _native.SoftmaxTree(
+        tree=None,
+        embeddings=embeddings,
+        vectors=vectors,
+        kept=kept,
+        scaling="unit",
+        n_features=n_features,
+        n_labels=2,
+    )
 
 
 @pytest.mark.parametrize("kept", [[], [0], [7], [0, 1, 2, 3], [5, 2**31 - 2], [2**31 - 2], list(range(0, 90, 3))])
 def test_features_that_are_kept_find_their_embeddings(kept):
     n_features = 2**31 - 1
-    table = (np.arange(1, 8 * len(kept) + 1, dtype=np.float32).reshape(-1, 8),)
-    labels = (np.ones((2, 8), np.float32),)
-    tree = _native.SoftmaxTree(None, table, labels, np.array(kept, np.int32), True, n_features, 2)
+    table = np.arange(1, 8 * len(kept) + 1, dtype=np.float32).reshape(-1, 8)
+    labels = StoredRows(plain=np.ones((2, 8), np.float32))
+    tree = flat_tree(StoredRows(plain=table), labels, np.array(kept, np.int32), n_features)
     asked = np.array(sorted({*range(100), *kept, n_features - 1}), np.int32)
-    indptr = np.arange(len(asked) + 1)
-    found = tree.embed(indptr, asked, np.ones(len(asked), np.float32), n_features, 1)
+    rows = Sparse(np.arange(len(asked) + 1), asked, np.ones(len(asked), np.float32), n_features)
+    found = tree.embed(rows, 1)
     for feature, vector in zip(asked.tolist(), found, strict=True):
-        wanted = table[0][kept.index(feature)] if feature in kept else np.zeros(8)
+        wanted = table[kept.index(feature)] if feature in kept else np.zeros(8)
         assert vector.tolist() == list(wanted), feature
 
 

@@ -142,7 +142,7 @@ def test_a_tree_comes_back_from_the_store(tmp_path):
     tree = LabelTree.from_nested([[[0, 1], [2]], [2, 0]])
     store.write(tmp_path / "tree", store.State("demo", {}, {}, arrays=tree.arrays()))
     state = store.read(tmp_path / "tree")
-    again = LabelTree.from_arrays(tuple(state.arrays[name] for name in tree.arrays()), tree.n_labels)
+    again = LabelTree.from_arrays(state.arrays, tree.n_labels)
     for name, array in tree.arrays().items():
         assert array.dtype == again.arrays()[name].dtype
         np.testing.assert_array_equal(array, again.arrays()[name])

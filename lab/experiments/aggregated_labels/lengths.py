@@ -65,7 +65,7 @@ def handed_out(X: Any, groups: Any, counts: Any, *, iterations: int, threads: in
         return unit(parts @ rows)
 
     def picked(vectors: Any) -> Any:
-        cosines = _native.sparse_slot_products(*units, *from_scipy(vectors), grouped.arguments(), threads)
+        cosines = _native.sparse_slot_products(units, from_scipy(vectors), grouped, threads)
         return nearest(cosines, grouped)
 
     found = vectors(weights.copy())

@@ -66,7 +66,8 @@ def is_usual(matrix: Any, *, finite: bool = False) -> bool:
     if any(type(part) is not np.ndarray for part in parts):
         return False
     try:
-        return _native.rows_ascend(*parts, *matrix.shape, finite) is True
+        n_rows, n_cols = matrix.shape
+        return _native.rows_ascend(*parts, n_rows, n_cols, finite) is True
     except (LabelwoodError, TypeError):
         return False  # whoever looks closer says why
 

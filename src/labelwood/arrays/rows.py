@@ -18,7 +18,7 @@ _NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling wou
 
 
 class Sparse(NamedTuple):
-    """A matrix in compressed rows, in the order native functions take it: `native.f(*X, …)`.
+    """A matrix in compressed rows, as native functions read it.
 
     Columns ascend in each row and occur once. Unlike scipy's, row pointers are always 64-bit and columns 32-bit.
 
@@ -40,6 +40,24 @@ class Sparse(NamedTuple):
     def to_scipy(self) -> Any:
         """The same matrix as a scipy `csr_array`."""
         return sparse.csr_array((self.values, self.indices, self.indptr), shape=(self.n_rows, self.n_cols))
+
+
+class Pattern(NamedTuple):
+    """Where a matrix in compressed rows has entries, as native functions read it.
+
+    Example:
+        >>> Pattern(np.array([0, 2]), np.array([0, 3], np.int32), n_cols=4).n_rows
+        1
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    n_cols: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
 
 
 Features: TypeAlias = Sparse | Floats

@@ -21,6 +21,9 @@ class Settings(dict[str, Any]):
 
     for_search: Any = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Settings, (dict(self),)  # a copy, in another process too, makes what it needs for its search anew
+
 
 class Params:
     """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.

@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt, Le
 from scipy import sparse
 
 from labelwood import _native
+from labelwood.arrays.options import options_of
 from labelwood.arrays.rows import Features, Floats, Sparse, as_features, from_scipy, shape_of, unit_rows
 from labelwood.arrays.threads import thread_count
 from labelwood.contract.checks import check_params
@@ -149,10 +150,10 @@ class Eagle(Params):
         n_threads = thread_count(self.n_threads)
         if isinstance(embeddings, np.ndarray):
             dense = rows.to_scipy().toarray() if isinstance(rows, Sparse) else rows
-            cosines = _native.dense_slot_products(dense, embeddings, grouped.arguments(), n_threads)
+            cosines = _native.dense_slot_products(dense, embeddings, grouped, n_threads)
         else:
             entries = rows if isinstance(rows, Sparse) else from_scipy(sparse.csr_array(rows))
-            cosines = _native.sparse_slot_products(*entries, *from_scipy(embeddings), grouped.arguments(), n_threads)
+            cosines = _native.sparse_slot_products(entries, from_scipy(embeddings), grouped, n_threads)
         return assign(grouped, cosines, self._rule())
 
     @property
@@ -201,8 +202,7 @@ def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle) -> tuple[Floats,
     A group that counts for zero is not learned from; its slots' cosines are there nevertheless.
     """
     n_threads = thread_count(eagle.n_threads)
-    how = (weighed.arguments(), eagle.iterations, float(eagle.step), eagle.leave_out, eagle.seed, n_threads)
-    found: tuple[Floats, Floats] = (
-        _native.sparse_eagle(*rows, *how) if isinstance(rows, Sparse) else _native.dense_eagle(rows, *how)
-    )
-    return found
+    options = options_of(_native.EagleOptions, eagle.get_params())
+    if isinstance(rows, Sparse):
+        return _native.sparse_eagle(rows, weighed, options, n_threads)
+    return _native.dense_eagle(rows, weighed, options, n_threads)

@@ -50,10 +50,6 @@ class GroupedLabels:
         """The same with other values for each label and group."""
         return GroupedLabels(self.labels._replace(values=weights), self.groups)
 
-    def arguments(self) -> tuple[Any, ...]:
-        """As native functions take it."""
-        return (*self.labels, self.groups.indptr, self.groups.indices, self.groups.n_cols)
-
     def groups_without(self, seed: int) -> Any:
         """For each label groups that have rows but not the label, drawn at random: labels × groups, sparse.
 

@@ -11,7 +11,7 @@ from labelwood.arrays.rows import Sparse, as_features, as_labels, shape_of
 from labelwood.arrays.values import MOST_SEED, real_number, whole_number
 from labelwood.errors import ParameterError
 from labelwood.groups.grouped import as_groups
-from labelwood.trees import balanced
+from labelwood.trees.balanced import balanced
 from labelwood.trees.vectors import unit_rows
 
 _PROJECTED = 64  # dimensions in which noise is added

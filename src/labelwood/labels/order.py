@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays.rows import Sparse, from_scipy
+from labelwood.arrays.rows import Pattern, Sparse, from_scipy
 from labelwood.labels.representations import Members, members_of
 
 Numbers = NDArray[np.int32]
@@ -23,7 +23,7 @@ def canonical_order(members: Members, n_rows: int) -> Numbers:
         >>> canonical_order(members_of(as_labels([[1, 1, 0], [0, 1, 0]], 2)), n_rows=2)
         array([1, 0, 2], dtype=int32)
     """
-    indptr, rows = members
+    indptr, rows, _ = members
     marks = np.random.default_rng(0).integers(2**63, size=n_rows, dtype=np.uint64)
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(marks[rows])])
     fingerprints = sums[indptr[1:]] - sums[indptr[:-1]]  # both wrap around, so the differences are right
@@ -36,16 +36,16 @@ def canonical(Y: Sparse) -> tuple[Numbers, Sparse, Members]:
     Example:
         >>> from labelwood.arrays.rows import as_labels
         >>> order, Y, members = canonical(as_labels([[0, 1], [0, 1]], 2))
-        >>> order.tolist(), Y.indices.tolist(), members[0].tolist()
+        >>> order.tolist(), Y.indices.tolist(), members.indptr.tolist()
         ([1, 0], [0, 0], [0, 2, 2])
     """
-    indptr, rows = members_of(Y)
-    order = canonical_order((indptr, rows), Y.n_rows)
+    indptr, rows, _ = given = members_of(Y)
+    order = canonical_order(given, Y.n_rows)
     ends = np.cumsum(np.diff(indptr)[order])
     begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
     rows = rows[np.arange(len(rows)) + np.repeat(indptr[order] - begins, ends - begins)]
-    members = np.append(begins, ends[-1:]), rows
-    columns = sparse.csc_array((np.ones(len(rows), np.float32), rows, members[0]), shape=(Y.n_rows, Y.n_cols))
+    members = Pattern(np.append(begins, ends[-1:]), rows, Y.n_rows)
+    columns = sparse.csc_array((np.ones(len(rows), np.float32), rows, members.indptr), shape=(Y.n_rows, Y.n_cols))
     return order, from_scipy(columns.tocsr()), members
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays.rows import Floats, Sparse, as_features, as_labels
+from labelwood.arrays.rows import Floats, Pattern, Sparse, as_features, as_labels
 from labelwood.arrays.threads import thread_count
 
-Members: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label: row pointer and indices
+Members: TypeAlias = Pattern  # labels × rows: the rows of each label
 
 
 def pifa(X: Any, Y: Any, *, n_threads: int | None = None) -> Any:
@@ -36,22 +35,21 @@ def label_vectors(X: Sparse | Floats, Y: Sparse, n_threads: int) -> Sparse | Flo
     members = members_of(Y)
     if isinstance(X, Sparse):
         return sparse_label_vectors(X, members, X.n_cols, n_threads)
-    vectors: Floats = _native.dense_centroids(X, *members, Y.n_rows, n_threads)
-    return vectors
+    return _native.dense_centroids(X, members, n_threads)
 
 
 def sparse_label_vectors(X: Sparse, members: Members, max_features: int, n_threads: int) -> Sparse:
     """`pifa` with the largest features of each label only, for sparse rows and the rows of each label."""
-    indptr, indices, values = _native.sparse_centroids(*X, *members, X.n_rows, max_features, n_threads)
+    indptr, indices, values = _native.sparse_centroids(X, members, max_features, n_threads)
     return Sparse(indptr, indices, values, X.n_cols)
 
 
 def members_of(Y: Sparse) -> Members:
-    """The rows of each label, ascending, as a row pointer and indices.
+    """The rows of each label, ascending: labels × rows.
 
     Example:
-        >>> members_of(as_labels([[1, 0], [1, 1]], 2))[1]
+        >>> members_of(as_labels([[1, 0], [1, 1]], 2)).indices
         array([0, 1, 1], dtype=int32)
     """
     columns = sparse.csc_array(Y.to_scipy())
-    return columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+    return Pattern(columns.indptr.astype(np.int64), columns.indices.astype(np.int32), Y.n_rows)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-Blocks: TypeAlias = tuple[NDArray[Any], ...]  # in the order of `DTYPES`
 
-# In the order native code takes them.
-DTYPES: dict[str, Any] = {
-    "sibling_ptr": np.int64,
-    "segment_ptr": np.int32,
-    "top_bits": np.uint64,
-    "top_ranks": np.uint32,
-    "word_ptr": np.int64,
-    "word_bits": np.uint64,
-    "word_ranks": np.uint32,
-    "row_ptr": np.int64,
-    "row_starts": np.uint32,
-    "byte_ptr": np.int64,
-    "bytes": np.uint8,
-    "biases": np.float32,
-    "scales": np.float32,
-}
+class Blocks(NamedTuple):
+    """The arrays by the names that native code and the store have for them; see native/blocks.h."""
+
+    sibling_ptr: NDArray[np.int64]
+    segment_ptr: NDArray[np.int32]
+    top_bits: NDArray[np.uint64]
+    top_ranks: NDArray[np.uint32]
+    word_ptr: NDArray[np.int64]
+    word_bits: NDArray[np.uint64]
+    word_ranks: NDArray[np.uint32]
+    row_ptr: NDArray[np.int64]
+    row_starts: NDArray[np.uint32]
+    byte_ptr: NDArray[np.int64]
+    bytes: NDArray[np.uint8]
+    biases: NDArray[np.float32]
+    scales: NDArray[np.float32]
+
+
+DTYPES: dict[str, Any] = {name: get_args(get_args(array)[1])[0] for name, array in get_type_hints(Blocks).items()}
 # What each array has a run of for every node or segment, by the array that says where a run begins; the others have
 # the same number of entries for every segment.
 _RUNS = {
@@ -55,22 +57,24 @@ def placed(n_nodes: int, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> Blocks
 
 def count(blocks: Blocks) -> int:
     """Of how many nodes these are."""
-    return len(blocks[0]) - 1
+    return len(blocks.sibling_ptr) - 1
 
 
 def joined(parts: Sequence[Blocks]) -> Blocks:
     """Blocks one after the other."""
     if len(parts) == 1:
         return parts[0]
-    return tuple(
-        _joined_pointers(arrays) if name.endswith("_ptr") else np.concatenate(arrays)
-        for name, arrays in zip(DTYPES, zip(*parts, strict=True), strict=True)
+    return Blocks(
+        *(
+            _joined_pointers(arrays) if name.endswith("_ptr") else np.concatenate(arrays)
+            for name, arrays in zip(Blocks._fields, zip(*parts, strict=True), strict=True)
+        )
     )
 
 
 def _taken(blocks: Blocks, nodes: NDArray[Any]) -> Blocks:
     """The blocks of some nodes, in the order in which these are named."""
-    given = dict(zip(DTYPES, blocks, strict=True))
+    given = blocks._asdict()
     segments = _run_numbers(given["segment_ptr"], nodes)
     n_tops = len(given["top_bits"]) // max(len(given["word_ptr"]) - 1, 1)
     found = {"segment_ptr": _pointers(given["segment_ptr"], nodes)}
@@ -82,15 +86,17 @@ def _taken(blocks: Blocks, nodes: NDArray[Any]) -> Blocks:
         for each in of_run:
             ends = np.stack([given[name][runs], given[name][runs + 1]], axis=1).tolist()
             found[each] = np.concatenate([given[each][:0], *(given[each][begin:end] for begin, end in ends)])
-    return tuple(found[name] for name in DTYPES)
+    return Blocks(**found)
 
 
 def _without_siblings(n_nodes: int = 1) -> Blocks:
     """The blocks of nodes that have none."""
     per_node = ("sibling_ptr", "segment_ptr")
-    return tuple(
-        np.zeros(n_nodes + 1 if name in per_node else int(name.endswith("_ptr")), dtype)
-        for name, dtype in DTYPES.items()
+    return Blocks(
+        *(
+            np.zeros(n_nodes + 1 if name in per_node else int(name.endswith("_ptr")), dtype)
+            for name, dtype in DTYPES.items()
+        )
     )
 
 

@@ -57,10 +57,11 @@ class CentroidClassifier(FeatureModel):
     def _topk(self, X: Features, k: int, limits: Limits) -> TopK:
         if isinstance(X, Sparse) != isinstance(self.weights_, Sparse):
             X = _like(self.weights_, X)
-        how = (k, limits.allowed, limits.min_score, thread_count(self.n_threads))
-        if isinstance(X, Sparse):
-            return TopK(*_native.sparse_centroid_topk(*X, *self.weights_, *how))
-        return TopK(*_native.dense_centroid_topk(X, self.weights_, *how))
+        weights, n_threads = self.weights_, thread_count(self.n_threads)
+        if isinstance(X, Sparse) and isinstance(weights, Sparse):
+            return TopK(*_native.sparse_centroid_topk(X, weights, k, limits, n_threads))
+        assert isinstance(X, np.ndarray) and isinstance(weights, np.ndarray)
+        return TopK(*_native.dense_centroid_topk(X, weights, k, limits, n_threads))
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         if isinstance(self.weights_, Sparse):
@@ -88,7 +89,7 @@ class CentroidClassifier(FeatureModel):
         _check_labels(self.weights_)
         if state.verify:
             try:
-                _native.check_csr(*self.weights_)
+                _native.check_csr(self.weights_)
             except LabelwoodError as e:
                 raise ModelError(f"{e}: save the model again") from None
 

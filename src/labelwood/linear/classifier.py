@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood._native import Rows
+from labelwood._native import Rows, SearchCosts, SearchOptions
+from labelwood.arrays.options import fields_of, options_of
 from labelwood.arrays.rows import Features, Floats, Sparse, from_dense, unit_rows
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
@@ -27,7 +28,7 @@ from labelwood.labels.representations import Members
 from labelwood.linear.disentangling import Disentangling
 from labelwood.linear.ensemble import mean_of, width_for
 from labelwood.linear.slack import Slacks, largest_slack
-from labelwood.linear.trained import MOST, Link, Looks, Precision, TrainedTree, options_for_few
+from labelwood.linear.trained import MOST, Link, Precision, TrainedTree
 from labelwood.linear.training import Loss, Negatives, Training, numbers_by_frequency
 from labelwood.progress import shown
 from labelwood.trees import BUILDERS, LabelTree, interpolated
@@ -42,6 +43,7 @@ _MAX_ARITY = 256
 _CLUSTERS = 100
 _TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
+_MATCHING = {"path_weight": 1.0, "normalize": False}  # rows are of unit length by then, if they are to be
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -211,24 +213,15 @@ class TreeClassifier(FeatureModel):
         return other.learn(other._examples(X, Y, {}), begin_with=self.trees_)
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
+        now = self.settled()
         return Training(
             rows=rows,
             feature_numbers=numbers_by_frequency(rows),
             members=members,
             row_weights=row_weights,
-            loss=self.loss,
-            cost=self.cost,
-            positive_weight=self.positive_weight,
-            bias=self.bias,
-            tolerance=self.tolerance,
-            max_passes=self.max_passes,
-            threshold=self.threshold,
-            max_weights=self.max_weights or 0,
-            precision=self.precision,
-            seed=self.seed + number,
+            options=options_of(_native.TrainingOptions, {**now, "seed": self.seed + number}),
             negatives=self.negatives,
-            beam=self.beam or _ANY_BEAM,
-            link=self.link,
+            search=options_of(SearchOptions, {**now, **_MATCHING, "beam": self.beam or _ANY_BEAM}),
             merge=self.merge,
             n_threads=threads,
         )
@@ -260,7 +253,7 @@ class TreeClassifier(FeatureModel):
             sparse.issparse(X) and X.format == "csr" and X.shape == (1, self.n_features_in_)
         ):
             return None
-        options, slacks = self._for_search()[2], self._slacks(k, NO_LIMITS)
+        options, slacks = self._options(), self._slacks(k, NO_LIMITS)
         if len(self.trees_) == 1:
             return self.trees_[0].topk_of_few(X, k, slacks[0], options)
         width = self._width(k)
@@ -276,11 +269,11 @@ class TreeClassifier(FeatureModel):
         every = limits if limits is NO_LIMITS else replace(limits, min_score=-math.inf)
         return mean_of([top for top, _ in self._search(X, k, every, threads)], k, threads, limits.min_score)
 
-    def _search(self, X: Features, k: int, limits: Limits, threads: int) -> Iterator[tuple[TopK, Looks]]:
+    def _search(self, X: Features, k: int, limits: Limits, threads: int) -> Iterator[tuple[TopK, SearchCosts]]:
         """Each tree's answers; more than k where there are several trees."""
-        rows, how = X if isinstance(X, Sparse) else from_dense(X), self._how()
+        rows, options = X if isinstance(X, Sparse) else from_dense(X), self._options()
         for tree, slack in zip(self.trees_, self._slacks(k, limits), strict=True):
-            yield tree.topk(rows, self._width(k), limits=limits, slack=slack, n_threads=threads, **how)
+            yield tree.topk(rows, self._width(k), options, limits=limits, slack=slack, n_threads=threads)
 
     def _slacks(self, k: int, limits: Limits) -> Sequence[float]:
         """How early the search of each tree may end: as calibrated, if this is what was."""
@@ -288,17 +281,14 @@ class TreeClassifier(FeatureModel):
         calibrated = found is not None and self._width(found.k) == self._width(k) and limits is NO_LIMITS
         return found.of_tree if found is not None and calibrated else [0.0] * len(self.trees_)
 
-    def _how(self) -> dict[str, Any]:
-        return self._for_search()[1]
-
-    def _for_search(self) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
-        """What the model learned with, the options of its search, and the same for a few rows."""
+    def _options(self) -> SearchOptions:
+        """How its trees are searched, as it is set now and was when it learned: made once for both."""
         now = self.__dict__.get("_settled") or self.settled()
-        made: tuple[Any, dict[str, Any], tuple[Any, ...]] | None = now.for_search
+        made: tuple[Any, SearchOptions] | None = now.for_search
         if made is None or made[0] is not self.learned_with_:
-            options = self._search_options(now)
-            made = now.for_search = self.learned_with_, options, options_for_few(**options)
-        return made
+            options = options_of(SearchOptions, self._search_options(now))
+            made = now.for_search = self.learned_with_, options
+        return made[1]
 
     def _search_options(self, now: Settings) -> dict[str, Any]:
         learned_with = self.learned_with_
@@ -306,7 +296,7 @@ class TreeClassifier(FeatureModel):
             "beam": now["beam"],
             "link": now["link"],
             "path_weight": now["path_weight"] or (1.0 if learned_with["negatives"] == "tree" else _TRUSTING),
-            "unit_rows": learned_with["normalize"],
+            "normalize": learned_with["normalize"],
         }
 
     def _width(self, k: int) -> int:
@@ -331,8 +321,8 @@ class TreeClassifier(FeatureModel):
         threads = thread_count(self.n_threads)
         # Of each tree's answers, so that the rows of all together are no more than the loss.
         share = loss / len(self.trees_)
-        how = self._how()
-        found = [tree.slacks(rows, self._width(k), n_threads=threads, **how) for tree in self.trees_]
+        options, width = self._options(), self._width(k)
+        found = [tree.slacks(rows, width, options, n_threads=threads) for tree in self.trees_]
         self.slacks_ = Slacks(k, [largest_slack(slacks, share) for slacks in found])
         return self
 
@@ -346,8 +336,9 @@ class TreeClassifier(FeatureModel):
             (2.0, 1.0, 4.0, 1.0)
         """
         rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
-        found = [looks for _, looks in self._search(rows, k, NO_LIMITS, thread_count(self.n_threads))]
-        return {name: sum(getattr(looks, name) for looks in found) / max(rows.n_rows, 1) for name in Looks._fields}
+        found = [costs for _, costs in self._search(rows, k, NO_LIMITS, thread_count(self.n_threads))]
+        names = fields_of(SearchCosts)
+        return {name: sum(getattr(costs, name) for costs in found) / max(rows.n_rows, 1) for name in names}
 
     def search_seconds(self, X: Any, k: int = 5, *, best_first: bool = True) -> NDArray[np.float64]:
         """How long the search of each row takes in native code, one row after another on one thread.
@@ -360,8 +351,8 @@ class TreeClassifier(FeatureModel):
             (4,)
         """
         rows, k = self.check_sparse(X), min(check_k(k), self.n_labels_)
-        how = self._how()
-        times = [tree.seconds(rows, self._width(k), best_first=best_first, **how) for tree in self.trees_]
+        options, width = self._options(), self._width(k)
+        times = [tree.seconds(rows, width, options, best_first=best_first) for tree in self.trees_]
         total: NDArray[np.float64] = np.sum(times, axis=0)
         return total
 

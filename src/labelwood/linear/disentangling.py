@@ -54,7 +54,7 @@ class Disentangling:
         """Rows × leaves."""
         if self.matching == "in-sample":
             return _leaves_reached(training, matcher, training.rows)
-        fold_of = np.random.default_rng(training.seed).integers(_FOLDS, size=Y.n_rows)
+        fold_of = np.random.default_rng(training.options.seed).integers(_FOLDS, size=Y.n_rows)
         parts = []
         for fold in range(_FOLDS):
             others = training.on(np.flatnonzero(fold_of != fold), Y)
@@ -64,5 +64,5 @@ class Disentangling:
 
 
 def _leaves_reached(training: Training, matcher: TrainedTree, rows: Sparse) -> Any:
-    reached = matcher.reached(rows, beam=training.beam, link=training.link, n_threads=training.n_threads)
+    reached = matcher.reached(rows, training.search, n_threads=training.n_threads)
     return reached.to_scipy()[:, matcher.tree.leaves]

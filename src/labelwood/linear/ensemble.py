@@ -38,7 +38,7 @@ def mean_of(answers: Sequence[TopK], k: int, n_threads: int, min_score: float = 
         >>> mean_of([first, second], k=2, n_threads=1).ids.tolist()
         [[1, 0]]
     """
-    ids, scores = _native.mean_answers([(top.ids, top.scores) for top in answers], k, TIER, n_threads)
+    ids, scores = _native.mean_of(answers, k, TIER, n_threads)
     if min_score > 0:
         low = scores < min_score
         ids[low], scores[low] = -1, -np.inf

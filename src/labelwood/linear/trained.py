@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood._native import Rows
+from labelwood._native import Rows, SearchCosts, SearchOptions
 from labelwood.arrays.rows import Floats, Sparse
 from labelwood.arrays.topk import TopK
 from labelwood.contract.limits import Limits
@@ -23,21 +23,9 @@ from labelwood.trees.tree import LabelTree
 Link: TypeAlias = Literal["l3-hinge", "sigmoid"]
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
-LINKS: dict[str, int] = {"l3-hinge": 0, "sigmoid": 1}
-STORED: dict[str, int] = {"float32": 0, "float16": 1, "int8": 2}
 MOST = 2**31 - 1  # nodes of a tree: native code counts them in 32 bits
 _TREE: dict[str, Any] = {"child_ptr": np.int32, "label_ptr": np.int64, "labels": np.int32}
 _ARRAYS = {**_TREE, **DTYPES, "feature_numbers": np.int32}
-
-
-class Looks(NamedTuple):
-    """How much a search looked at, summed over rows."""
-
-    nodes: int  # opened that have children
-    leaves: int  # opened
-    children: int  # scored
-    labels: int  # scored
-    bytes: int  # of weights that a row's features met
 
 
 class TrainedTree:
@@ -54,7 +42,7 @@ class TrainedTree:
         self,
         tree: LabelTree,
         blocks: Blocks,
-        precision: str,
+        precision: Precision,
         feature_numbers: NDArray[np.int32],
         merge: Merge = "max",
     ) -> None:
@@ -70,11 +58,15 @@ class TrainedTree:
         return len(self.feature_numbers)
 
     @cached_property
-    def _native(self) -> Any:
-        shape = tuple(self.tree.arrays().values())
-        blocks = (*self.blocks, self.feature_numbers)
-        sizes = (self.n_features, self.tree.n_labels)
-        return _native.TreeModel(shape, blocks, STORED[self.precision], *sizes, self.merge == "mean")
+    def _native(self) -> _native.TreeModel:
+        return _native.TreeModel(
+            tree=self.tree,
+            blocks=self.blocks,
+            feature_numbers=self.feature_numbers,
+            precision=self.precision,
+            n_labels=self.tree.n_labels,
+            mean_of_copies=self.merge == "mean",
+        )
 
     @cached_property
     def _features(self) -> NDArray[np.int64]:
@@ -92,74 +84,54 @@ class TrainedTree:
         self,
         rows: Sparse,
         k: int,
+        options: SearchOptions,
         *,
-        beam: int | None,
-        link: str,
         limits: Limits,
         n_threads: int,
-        path_weight: float = 1.0,
-        best_first: bool = True,
-        unit_rows: bool = False,
         slack: float = 0.0,
-    ) -> tuple[TopK, Looks]:
+        best_first: bool = True,
+    ) -> tuple[TopK, SearchCosts]:
         """The best labels of rows. Best-first and level by level give the same answers; the former looks at less.
 
         With `slack`, best-first search also ends when the logarithm of the best score that is left exceeds that of the
         k-th answer by less.
         """
-        lowest = max(0.0, limits.min_score)  # scores are above zero anyway
-        how = (k, beam or 0, LINKS[link], path_weight, best_first, lowest, unit_rows, limits.allowed, slack)
-        ids, scores, looks = self._native.topk(*rows, *how, n_threads)
-        return TopK(ids, scores), Looks(*looks)
+        ids, scores, costs = self._native.topk(
+            rows, k, options, limits=limits, slack=slack, best_first=best_first, n_threads=n_threads
+        )
+        return TopK(ids, scores), costs
 
-    def topk_of_few(self, rows: Any, k: int, slack: float, options: tuple[Any, ...]) -> TopK | None:
+    def topk_of_few(self, rows: Any, k: int, slack: float, options: SearchOptions) -> TopK | None:
         """The same without what pays only for many rows: for a single one of scipy's, or for `_native.Rows`.
 
-        `options` are those of `options_for_few`. None where rows need more care.
+        None where rows need more care.
         """
         native = self._native
         if type(rows) is Rows:
-            found = native.few_rows(rows, k, *options, slack)
+            found = native.few_rows(rows, k, slack, options)
         else:
             try:
-                found = native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, k, *options, slack)
+                found = native.one_row(rows.indptr, rows.indices, rows.data, self.n_features, k, slack, options)
             except TypeError:  # a part is no array at all; who looks closer says which
                 return None
         return None if found is None else TopK(*found)
 
-    def reached(
-        self, rows: Sparse, *, beam: int, link: str, n_threads: int, path_weight: float = 1.0, first: int | None = None
-    ) -> Sparse:
+    def reached(self, rows: Sparse, options: SearchOptions, *, n_threads: int, first: int | None = None) -> Sparse:
         """The leaves that the beam of each row reaches, as rows × nodes; with `first`, also nodes from there on.
 
         Of the nodes that are reached none is opened, so that they need no classifiers.
         """
-        how = (beam, LINKS[link], path_weight, False, self.tree.n_nodes if first is None else first, n_threads)
-        indptr, nodes = self._native.reached(*rows, *how)
+        first = self.tree.n_nodes if first is None else first
+        indptr, nodes = self._native.reached(rows, options, first=first, n_threads=n_threads)
         return Sparse(indptr, nodes, np.ones(len(nodes), np.float32), self.tree.n_nodes)
 
-    def slacks(
-        self, rows: Sparse, k: int, *, beam: int | None, link: str, path_weight: float, unit_rows: bool, n_threads: int
-    ) -> Floats:
+    def slacks(self, rows: Sparse, k: int, options: SearchOptions, *, n_threads: int) -> Floats:
         """For each row the largest slack that leaves its answers as they are; infinite where any does."""
-        found: Floats = self._native.slacks(*rows, k, beam or 0, LINKS[link], path_weight, unit_rows, n_threads)
-        return found
+        return self._native.slacks(rows, k, options, n_threads=n_threads)
 
-    def seconds(
-        self,
-        rows: Sparse,
-        k: int,
-        *,
-        beam: int | None,
-        link: str,
-        path_weight: float,
-        unit_rows: bool,
-        best_first: bool = True,
-    ) -> NDArray[np.float64]:
+    def seconds(self, rows: Sparse, k: int, options: SearchOptions, *, best_first: bool = True) -> NDArray[np.float64]:
         """How long the search of each row takes, one after another: what it costs without what Python adds."""
-        how = (k, beam or 0, LINKS[link], path_weight, unit_rows, best_first)
-        found: NDArray[np.float64] = self._native.seconds(*rows, *how)
-        return found
+        return self._native.seconds(rows, k, options, best_first=best_first)
 
     def block(self, node: int) -> tuple[Any, NDArray[np.float32]]:
         """The weights (features × siblings, sparse) and biases of a node's classifiers.
@@ -174,25 +146,20 @@ class TrainedTree:
                    [ 0.7, -0.7]], dtype=float32)
         """
         numbers, siblings, values = self._native.block(node)
-        blocks = dict(zip(DTYPES, self.blocks, strict=True))
         features = self._features[numbers]
-        first, last = blocks["sibling_ptr"][node : node + 2]
+        first, last = self.blocks.sibling_ptr[node : node + 2]
         shape = (self.n_features, int(last - first))
-        return sparse.csr_array((values, (features, siblings)), shape=shape), blocks["biases"][first:last]
+        return sparse.csr_array((values, (features, siblings)), shape=shape), self.blocks.biases[first:last]
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """All arrays by name, for the store."""
-        return {
-            **self.tree.arrays(),
-            **dict(zip(DTYPES, self.blocks, strict=True)),
-            "feature_numbers": self.feature_numbers,
-        }
+        return {**self.tree.arrays(), **self.blocks._asdict(), "feature_numbers": self.feature_numbers}
 
     @classmethod
     def from_arrays(
         cls,
         arrays: Mapping[str, NDArray[Any]],
-        precision: str,
+        precision: Precision,
         n_features: int,
         n_labels: int,
         *,
@@ -206,20 +173,11 @@ class TrainedTree:
         if len(arrays["feature_numbers"]) != n_features:
             raise ModelError(f"the tree has not one number for each of its {n_features} features: save the model again")
         try:
-            tree = LabelTree.from_arrays(tuple(arrays[name] for name in _TREE), n_labels, verify=verify)
-            trained = cls(tree, tuple(arrays[name] for name in DTYPES), precision, arrays["feature_numbers"], merge)
+            tree = LabelTree.from_arrays(arrays, n_labels, verify=verify)
+            blocks = Blocks(*(arrays[name] for name in Blocks._fields))
+            trained = cls(tree, blocks, precision, arrays["feature_numbers"], merge)
             if verify:
                 trained._native.check()
         except LabelwoodError as e:
             raise ModelError(str(e)) from None
         return trained
-
-
-def options_for_few(*, beam: int | None, link: str, path_weight: float, unit_rows: bool) -> tuple[Any, ...]:
-    """Options of a search as `TrainedTree.topk_of_few` takes them, so that they are made once for many rows.
-
-    Example:
-        >>> options_for_few(beam=None, link="sigmoid", path_weight=1.0, unit_rows=True)
-        (0, 1, 1.0, True)
-    """
-    return beam or 0, LINKS[link], path_weight, unit_rows

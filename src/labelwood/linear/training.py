@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays.rows import Floats, Sparse, from_scipy
-from labelwood.labels.representations import members_of
+from labelwood._native import Progress, SearchOptions, TrainingOptions
+from labelwood.arrays.rows import Floats, Pattern, Sparse, from_scipy
+from labelwood.labels.representations import Members, members_of
 from labelwood.linear.blocks import Blocks, count, placed
-from labelwood.linear.trained import STORED, TrainedTree
+from labelwood.linear.trained import TrainedTree
 from labelwood.trees.disentangling import Merge
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
 Loss: TypeAlias = Literal["squared-hinge", "logistic"]
-LOSSES: dict[str, int] = {"squared-hinge": 0, "logistic": 1}
-NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)  # sent to nodes by a matcher
 
 
 @dataclass(frozen=True)
@@ -30,21 +29,11 @@ class Training:
 
     rows: Sparse
     feature_numbers: NDArray[np.int32]  # what each feature is called in the blocks
-    members: tuple[NDArray[np.int64], NDArray[np.int32]]  # the rows of each label
+    members: Members
     row_weights: Floats
-    loss: str
-    cost: float
-    positive_weight: float
-    bias: float
-    tolerance: float
-    max_passes: int
-    threshold: float
-    max_weights: int  # 0: all
-    precision: str
-    seed: int
-    negatives: str
-    beam: int
-    link: str
+    options: TrainingOptions
+    negatives: Negatives
+    search: SearchOptions  # for the rows that classifiers send to nodes
     merge: Merge
     n_threads: int
 
@@ -57,34 +46,34 @@ class Training:
             row_weights=self.row_weights[numbers] if len(self.row_weights) else self.row_weights,
         )
 
-    def run(self, tree: LabelTree, progress: Any) -> TrainedTree:
+    def run(self, tree: LabelTree, progress: Progress) -> TrainedTree:
         """Trains all classifiers of a tree."""
         return self._trained(tree, np.arange(tree.n_nodes, dtype=np.int32), progress)
 
-    def matcher(self, tree: LabelTree, progress: Any) -> TrainedTree:
+    def matcher(self, tree: LabelTree, progress: Progress) -> TrainedTree:
         """Trains those that lead to the leaves, none of the labels in them: enough to see which leaves rows reach."""
         return self._trained(tree, np.flatnonzero(np.diff(tree.child_ptr)).astype(np.int32), progress)
 
-    def ranker(self, matcher: TrainedTree, tree: LabelTree, progress: Any) -> TrainedTree:
+    def ranker(self, matcher: TrainedTree, tree: LabelTree, progress: Progress) -> TrainedTree:
         """A matcher with classifiers for the labels in the leaves; `tree` may hold other labels there than its own."""
         leaves = tree.leaves.astype(np.int32)
-        sent = NO_ROWS if self.negatives == "tree" else self._rows_sent_to(matcher, leaves, None)
+        sent = None if self.negatives == "tree" else self._rows_sent_to(matcher, leaves, None)
         labels = self._nodes(tree, leaves, sent, progress)
         return self._joined(tree, [(np.arange(count(matcher.blocks)), matcher.blocks), (leaves, labels)])
 
-    def _trained(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Any) -> TrainedTree:
+    def _trained(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Progress) -> TrainedTree:
         if self.negatives == "tree":
-            return self._joined(tree, [(nodes, self._nodes(tree, nodes, NO_ROWS, progress))])
+            return self._joined(tree, [(nodes, self._nodes(tree, nodes, None, progress))])
         return self._level_by_level(tree, nodes, progress)
 
-    def _level_by_level(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Any) -> TrainedTree:
+    def _level_by_level(self, tree: LabelTree, nodes: NDArray[np.int32], progress: Progress) -> TrainedTree:
         """A node's negatives are the rows that the classifiers above it, trained before, send there."""
         parts: list[tuple[NDArray[Any], Blocks]] = []
         for depth in range(int(tree.depths.max()) + 1):
             level = nodes[tree.depths[nodes] == depth]
             if not len(level):
                 break
-            sent = NO_ROWS
+            sent: Pattern | None = None
             if depth:
                 first = int(np.searchsorted(tree.depths, depth))
                 sent = self._rows_sent_to(self._joined(tree, parts), level, first)
@@ -92,48 +81,36 @@ class Training:
         return self._joined(tree, parts)
 
     def _joined(self, tree: LabelTree, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> TrainedTree:
-        return TrainedTree(tree, placed(tree.n_nodes, parts), self.precision, self.feature_numbers, self.merge)
+        return TrainedTree(tree, placed(tree.n_nodes, parts), self.options.precision, self.feature_numbers, self.merge)
 
-    def _rows_sent_to(
-        self, above: TrainedTree, nodes: NDArray[np.int32], first: int | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        reached = above.reached(self.rows, beam=self.beam, link=self.link, n_threads=self.n_threads, first=first)
+    def _rows_sent_to(self, above: TrainedTree, nodes: NDArray[np.int32], first: int | None) -> Pattern:
+        """Nodes × rows."""
+        reached = above.reached(self.rows, self.search, n_threads=self.n_threads, first=first)
         by_node = sparse.csc_array(reached.to_scipy())[:, nodes]
-        return by_node.indptr.astype(np.int64), by_node.indices.astype(np.int32)
+        return Pattern(by_node.indptr.astype(np.int64), by_node.indices.astype(np.int32), self.rows.n_rows)
 
     def _nodes(
         self,
         tree: LabelTree,
         nodes: NDArray[np.int32],
-        sent: tuple[NDArray[np.int64], NDArray[np.int32]],
-        progress: Any,
+        sent: Pattern | None,
+        progress: Progress,
     ) -> Blocks:
         """The blocks of some nodes, also trained on the rows `sent` to each."""
-        with_labels = self.negatives != "beam" or sent is NO_ROWS
-        blocks: Blocks = _native.train_tree(
-            *self.rows,
-            *self.members,
-            self.rows.n_rows,
-            tuple(tree.arrays().values()),
-            LOSSES[self.loss],
-            self.cost,
-            self.positive_weight,
-            self.bias,
-            self.tolerance,
-            self.max_passes,
-            self.threshold,
-            self.max_weights,
-            STORED[self.precision],
-            self.seed,
-            self.feature_numbers,
-            self.row_weights,
-            nodes,
-            with_labels,
-            *sent,
-            self.n_threads,
-            progress,
+        blocks = _native.train_tree(
+            rows=self.rows,
+            members=self.members,
+            tree=tree,
+            options=self.options,
+            feature_numbers=self.feature_numbers,
+            row_weights=self.row_weights,
+            nodes=nodes,
+            rows_with_labels=self.negatives != "beam" or sent is None,
+            sent=sent,
+            n_threads=self.n_threads,
+            progress=progress,
         )
-        return blocks
+        return Blocks(**blocks)
 
 
 def numbers_by_frequency(rows: Sparse) -> NDArray[np.int32]:

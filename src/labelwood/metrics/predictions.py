@@ -120,10 +120,14 @@ def collect(
         >>> collect(top, truth([[0, 1]], 1), [1], np.zeros(0), count_labels=False, n_threads=1)["correct"]
         [1]
     """
-    sums: dict[str, Any] = _native.rank_predictions(
-        top.ids, *labels, np.array(ks, np.int32), gain, count_labels, thread_count(n_threads)
+    return _native.rank_predictions(
+        top.ids,
+        labels,
+        ks=np.array(ks, np.int32),
+        gains=gain,
+        count_labels=count_labels,
+        n_threads=thread_count(n_threads),
     )
-    return sums
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
@@ -131,7 +135,7 @@ def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
     scores = from_scipy(matrix, "predictions")
     if np.isnan(scores.values).any():
         raise LabelwoodError("the matrix of predictions contains NaN: replace or remove those values first")
-    return TopK(*_native.best_entries(*scores, k, thread_count(n_threads)))
+    return TopK(*_native.best_entries(scores, k, thread_count(n_threads)))
 
 
 def _checked_ids(ids: Any) -> NDArray[Any]:

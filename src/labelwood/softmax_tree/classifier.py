@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from labelwood import _native
+from labelwood.arrays.options import options_of
 from labelwood.arrays.rows import Features, Floats, Sparse, as_labels, from_dense, from_scipy, unit_rows
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
@@ -25,7 +26,8 @@ from labelwood.labels.order import Numbers, canonical, inverse, reordered
 from labelwood.labels.representations import Members
 from labelwood.progress import shown
 from labelwood.softmax_tree.disentangling import ONCE, overlapping_clusters
-from labelwood.softmax_tree.trained import Matrix, TrainedSoftmax
+from labelwood.softmax_tree.stored_rows import StoredRows
+from labelwood.softmax_tree.trained import Scaling, TrainedSoftmax
 from labelwood.trees import BUILDERS, LabelTree, huffman, interpolated, with_single_leaves
 from labelwood.trees.disentangling import without_places
 from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, without_given_tree
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
 # up to several times as much; less would make threads wait for each other more often.
-_BATCH = 128, 1 << 13
+_BATCH = {"batch_rows": 128, "batch_entries": 1 << 13}
 # Below so many operations on vectors a row and thread, threads wait for each other longer than they work.
 _WORTH_A_THREAD = 150
 _LANES = 8  # rows are filled up to a multiple of it for training
@@ -97,7 +99,7 @@ class SoftmaxTreeClassifier(FeatureModel):
         lam: Annotated[float, Ge(0), Le(2)] = 1.0,
         loss: Literal["softmax", "one-vs-rest"] = "softmax",
         targets: Literal["all", "drawn"] = "all",
-        scaling: Literal["unit", "mean"] = "unit",
+        scaling: Scaling = "unit",
         dim: Annotated[int, Ge(1), Le(65536)] = 100,
         epochs: Count = 10,
         learning_rate: Positive = 1.0,
@@ -141,31 +143,23 @@ class SoftmaxTreeClassifier(FeatureModel):
         progress = _native.Progress()
         with shown(progress, "training", enabled=self.verbose):
             _native.train_softmax(
-                *rows,
-                targets.indptr,
-                targets.indices,
-                targets.n_cols,
-                None if learned is None else tuple(learned.arrays().values()),
-                self.epochs,
-                self.learning_rate,
-                self.targets == "all",
-                self.decay,
-                self.scaling == "unit",
-                *_BATCH,
-                self.seed,
-                row_weights / row_weights.mean() if len(row_weights) else row_weights,
-                embeddings,
-                vectors,
-                self._useful(threads, rows, Y, tree),
-                progress,
+                rows=rows,
+                labels=targets,
+                tree=learned,
+                options=options_of(_native.SoftmaxOptions, {**self.settled(), **_BATCH}),
+                row_weights=row_weights / row_weights.mean() if len(row_weights) else row_weights,
+                embeddings=embeddings,
+                vectors=vectors,
+                n_threads=self._useful(threads, rows, Y, tree),
+                progress=progress,
             )
         if tree is None:
             vectors = vectors[inverse(names)]
-        parts = [Matrix(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
+        parts = [StoredRows(plain=np.ascontiguousarray(array[:, : self.dim])) for array in (embeddings, vectors)]
         if not all(_native.all_finite(part.plain.reshape(-1)) for part in parts if part.plain is not None):
             raise LabelwoodError(f"training with learning_rate={self.learning_rate} ran away: give a smaller one")
         named = None if tree is None else tree.renamed(names)
-        self.trained_ = TrainedSoftmax(named, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling == "unit")
+        self.trained_ = TrainedSoftmax(named, parts[0], parts[1], rows.n_cols, Y.n_cols, self.scaling)
 
     def _useful(self, threads: int, rows: Sparse, Y: Sparse, tree: LabelTree | None) -> int:
         """So many threads have enough to do; the model is the same with any number."""
@@ -333,7 +327,7 @@ class SoftmaxTreeClassifier(FeatureModel):
         sizes = (self.dim, self.n_features_in_, self.n_labels_)
         flat = self.loss == "one-vs-rest"
         self.trained_ = TrainedSoftmax.from_arrays(
-            state.arrays, *sizes, unit=self.scaling == "unit", flat=flat, verify=state.verify
+            state.arrays, *sizes, scaling=self.scaling, flat=flat, verify=state.verify
         )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from labelwood.arrays.rows import Sparse
 from labelwood.contract.limits import NO_LIMITS
-from labelwood.softmax_tree.trained import Matrix, TrainedSoftmax
+from labelwood.softmax_tree.stored_rows import StoredRows
+from labelwood.softmax_tree.trained import TrainedSoftmax
 from labelwood.trees import LabelTree, overlapping, with_single_leaves
 from labelwood.trees.cutting import cut
 
@@ -41,7 +44,5 @@ def _clusters(trained: TrainedSoftmax) -> tuple[LabelTree, TrainedSoftmax]:
     is_kept = np.zeros(trained.tree.n_nodes, bool)
     is_kept[nodes] = np.diff(clusters.child_ptr) > 0
     vectors = trained.vectors.plain_rows()[np.repeat(is_kept, of_node)]
-    matcher = TrainedSoftmax(
-        names, trained.embeddings, Matrix(plain=vectors), trained.n_features, n_clusters, trained.unit, trained.kept
-    )
+    matcher = replace(trained, tree=names, vectors=StoredRows(plain=vectors), n_labels=n_clusters)
     return clusters, matcher

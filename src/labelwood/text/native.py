@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,49 @@ from scipy import sparse
 from labelwood import _native
 from labelwood.text.documents import Documents
 
-Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]  # bytes and offsets
-Weighing: TypeAlias = tuple[bool, bool, int, NDArray[np.float64] | None]  # binary, sublinear, norm, idf
+Unit: TypeAlias = Literal["word", "char", "char_wb"]
+Norm: TypeAlias = Literal["none", "l1", "l2"]
+
+
+class Terms(NamedTuple):
+    """Term i is `bytes[offsets[i]:offsets[i + 1]]`."""
+
+    bytes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+class Analysis(NamedTuple):
+    """How a text is taken apart into terms."""
+
+    unit: Unit
+    min_n: int  # the lengths of n-grams
+    max_n: int
+    min_token: int
+    lowercase: bool
+    stop_words: Terms | None
+
+
+class Weighing(NamedTuple):
+    """How the counts of a text's terms are weighed."""
+
+    binary: bool
+    sublinear_tf: bool
+    norm: Norm
+    idf: NDArray[np.float64] | None
 
 
 class NativeVectorizer:
     """Turns texts into tf-idf weights; made once, since the terms are put into a table for it.
 
     Example:
-        >>> hashed = NativeVectorizer((0, 1, 1, 1, True, None), None, (False, False, 0, None), 8)
+        >>> how = Analysis("word", 1, 1, 1, True, None), None, Weighing(False, False, "none", None)
+        >>> hashed = NativeVectorizer(*how, n_features=8)
         >>> hashed.transform_plain(["a b a"], 1).data
         array([2., 1.], dtype=float32)
     """
 
-    def __init__(self, analysis: tuple[Any, ...], terms: Terms | None, weighing: Weighing, n_features: int) -> None:
-        self._native = _native.Vectorizer(analysis, terms, n_features, weighing)
+    def __init__(self, analysis: Analysis, terms: Terms | None, weighing: Weighing, n_features: int) -> None:
+        self._native = _native.Vectorizer(analysis=analysis, terms=terms, weighing=weighing, n_cols=n_features)
         # The same as `_native.Rows` of a model: `rows(texts, n_features)`.
         self.rows: Callable[[list[str], int], Any] = self._native.rows
         self._row = to_scipy((np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)), n_features)

@@ -37,12 +37,13 @@ def restored_terms(state: State, n_features: int) -> Terms:
     Example:
         >>> from labelwood.store import State
         >>> terms = {"term_bytes": np.frombuffer(b"oak", np.uint8), "term_offsets": np.array([0, 3])}
-        >>> restored_terms(State("text", {}, {}, arrays=terms), n_features=1)[1]
+        >>> restored_terms(State("text", {}, {}, arrays=terms), n_features=1).offsets
         array([0, 3])
     """
-    terms = state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1)
-    if len(terms[1]) != n_features + 1:
-        raise ModelError(f"the model has {len(terms[1]) - 1} terms for {n_features} features: save the model again")
+    terms = Terms(state.array("term_bytes", np.uint8, 1), state.array("term_offsets", np.int64, 1))
+    n_terms = len(terms.offsets) - 1
+    if n_terms != n_features:
+        raise ModelError(f"the model has {n_terms} terms for {n_features} features: save the model again")
     if state.verify:
         _verify_terms(terms)
     return terms

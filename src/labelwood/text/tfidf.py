@@ -15,8 +15,9 @@ from labelwood.arrays.threads import FEW, thread_count
 from labelwood.contract.checks import check_params
 from labelwood.contract.params import Params, Threads
 from labelwood.errors import LabelwoodError, ModelError, ParameterError, not_fitted
+from labelwood.text.analysis import analysis_of, weighing_of, without_vain_ngrams
 from labelwood.text.documents import ArrowTexts, Documents, as_documents, count_of, with_lower_sigma, without_accents
-from labelwood.text.native import NativeVectorizer, Terms, Weighing, to_scipy
+from labelwood.text.native import Analysis, NativeVectorizer, Terms, to_scipy
 from labelwood.text.pruning import idf_of, kept_terms
 from labelwood.text.restoring import restored_idf, restored_terms
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 _INT32_MAX = 2**31 - 1
-_UNITS = {"word": 0, "char": 1, "char_wb": 2}
-_NORMS = {None: 0, "l1": 1, "l2": 2}
 
 Analyzer: TypeAlias = Literal["word", "char", "char_wb"]
 Length: TypeAlias = Annotated[int, Ge(1), Le(_INT32_MAX)]
@@ -39,7 +38,7 @@ class _Learned:
     """What `fit` leaves behind: later changes of parameters do not touch it."""
 
     params: dict[str, Any]
-    analysis: tuple[Any, ...]  # as native functions take it
+    analysis: Analysis
     terms: Terms | None  # None with buckets
 
 
@@ -181,8 +180,8 @@ class TextVectorizer(Params):
         learned = self._check_fitted()
         cached = self.__dict__.get("_cached")
         if cached is None or cached.learned is not learned or cached.idf is not self.idf_:
-            weighing = _weighing(learned.params, self.idf_)
-            analysis = _without_vain_ngrams(learned.analysis, learned.terms)
+            weighing = weighing_of(learned.params, self.idf_)
+            analysis = without_vain_ngrams(learned.analysis, learned.terms)
             native = NativeVectorizer(analysis, learned.terms, weighing, self.n_features_)
             cached = self._cached = _Cached(native, learned, self.idf_)
         return cached
@@ -216,8 +215,7 @@ class TextVectorizer(Params):
         kept = np.ascontiguousarray(features, np.int64)
         if len(kept) and (kept[0] < 0 or kept[-1] >= self.n_features_ or (np.diff(kept) <= 0).any()):
             raise ParameterError(f"features must be numbers from 0 to {self.n_features_ - 1} that ascend")
-        data, offsets = learned.terms
-        terms = _native.pick_terms(data, offsets, kept)
+        terms = Terms(*_native.pick_terms(learned.terms, kept))
         copy = type(self)(**self.get_params())
         copy.n_features_ = len(kept)
         copy.idf_ = None if self.idf_ is None else self.idf_[kept]
@@ -249,7 +247,7 @@ class TextVectorizer(Params):
         terms = None if vectorizer.n_buckets else restored_terms(state, vectorizer.n_features_)
         if vectorizer.n_buckets not in (None, vectorizer.n_features_):
             raise ModelError("the model's n_buckets and n_features differ: save the model again")
-        vectorizer._learned = _Learned(vectorizer.get_params(), _analysis(vectorizer.get_params()), terms)
+        vectorizer._learned = _Learned(vectorizer.get_params(), analysis_of(vectorizer.get_params()), terms)
         return vectorizer
 
     def __sklearn_tags__(self) -> Any:
@@ -279,9 +277,10 @@ class TextVectorizer(Params):
         return self._fit_buckets(documents, params, with_matrix)
 
     def _fit_terms(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
-        analysis = _analysis(params)
+        analysis = analysis_of(params)
         threads = thread_count(self.n_threads)
-        terms, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
+        found, n_texts, occurrences, counts = _native.count_terms(documents, analysis, with_matrix, threads)
+        terms = Terms(*found)
         if len(n_texts) == 0:
             raise LabelwoodError(
                 "empty vocabulary: the texts hold no terms, perhaps only stop words; "
@@ -291,14 +290,14 @@ class TextVectorizer(Params):
         columns = np.full(len(n_texts), -1, np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         if len(kept) < len(n_texts):
-            terms = _native.pick_terms(*terms, kept)
+            terms = Terms(*_native.pick_terms(terms, kept))
         self.n_features_ = len(kept)
         self.idf_ = idf_of(params, n_texts[kept], count_of(documents)) if params["use_idf"] else None
         self._learned = _Learned(params, analysis, terms)
         return self._weigh(counts, columns) if with_matrix else None
 
     def _fit_buckets(self, documents: Documents, params: dict[str, Any], with_matrix: bool) -> Any:
-        analysis = _analysis(params)
+        analysis = analysis_of(params)
         n_buckets = int(params["n_buckets"])
         counts = _native.count_buckets(documents, analysis, n_buckets, thread_count(self.n_threads))
         self.n_features_ = n_buckets
@@ -309,8 +308,10 @@ class TextVectorizer(Params):
         return self._weigh(counts, np.zeros(0, np.int32)) if with_matrix else None
 
     def _weigh(self, counts: Counts, columns: NDArray[np.int32]) -> Any:
-        weighing = _weighing(self._learned.params, self.idf_)
-        csr = _native.weigh_counts(*counts, columns, self.n_features_, weighing, thread_count(self.n_threads))
+        weighing, threads = weighing_of(self._learned.params, self.idf_), thread_count(self.n_threads)
+        csr = _native.weigh_counts(
+            *counts, columns=columns, n_cols=self.n_features_, weighing=weighing, n_threads=threads
+        )
         return to_scipy(csr, self.n_features_)
 
 
@@ -331,40 +332,10 @@ def _check_together(params: dict[str, Any]) -> None:
         raise ParameterError("stop_words needs analyzer='word': leave out stop_words, or count words")
 
 
-def _analysis(params: dict[str, Any]) -> tuple[Any, ...]:
-    shortest, longest = params["ngrams"]
-    # Where accents are stripped, the texts have been lowered before, as the order of the two matters.
-    lowercase = params["lowercase"] and not params["strip_accents"]
-    stop_words = _stop_terms(params["stop_words"]) if params["stop_words"] else None
-    unit = _UNITS[params["analyzer"]]
-    return unit, int(shortest), int(longest), int(params["min_token"]), bool(lowercase), stop_words
-
-
-def _without_vain_ngrams(analysis: tuple[Any, ...], terms: Terms | None) -> tuple[Any, ...]:
-    """The same without n-grams that are longer than every term: a file can ask for them, and long texts have many."""
-    if terms is None:
-        return analysis
-    unit, shortest, longest, *rest = analysis
-    n_bytes = int(np.diff(terms[1]).max(initial=0))
-    most = (n_bytes + 1) // 2 if unit == _UNITS["word"] else n_bytes  # words have a byte at least, and a space between
-    return unit, shortest, max(shortest, min(longest, most)), *rest
-
-
-def _stop_terms(words: list[str]) -> Terms:
-    encoded = [word.encode() for word in sorted(set(words))]
-    data = np.frombuffer(b"".join(encoded), np.uint8)
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return data, offsets
-
-
 def _prepared(documents: Documents, params: dict[str, Any]) -> Documents:
     if params["strip_accents"]:
         return without_accents(documents, lowercase=params["lowercase"])
     return with_lower_sigma(documents) if params["lowercase"] else documents
-
-
-def _weighing(params: dict[str, Any], idf: NDArray[np.float64] | None) -> Weighing:
-    return bool(params["binary"]), bool(params["sublinear_tf"]), _NORMS[params["norm"]], idf
 
 
 def _as_json(value: Any) -> Any:

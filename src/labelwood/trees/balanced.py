@@ -27,5 +27,5 @@ def balanced(
     """
     check_sizes(arity, max_leaf, seed)
     rows = unit_rows(vectors)
-    arrays = _native.balanced_tree(*rows, arity, max_leaf, seed, thread_count(n_threads))
+    arrays = _native.balanced_tree(rows, arity=arity, max_leaf=max_leaf, seed=seed, n_threads=thread_count(n_threads))
     return LabelTree.from_arrays(arrays, rows.n_rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood import _native
+from labelwood.arrays.rows import Sparse
 from labelwood.arrays.values import real_vector
 from labelwood.errors import ParameterError
 from labelwood.trees.tree import LabelTree
@@ -69,8 +70,19 @@ def fano(frequencies: Any) -> LabelTree:
         [1, 2, 3, 3]
     """
     weights = _checked(frequencies)
-    no_vectors = np.zeros(len(weights) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), 1
-    arrays = _native.interpolated_tree(*no_vectors, weights, weights, 2.0, 0.0, True, 2, 1, 0, 1)
+    no_vectors = Sparse(np.zeros(len(weights) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), 1)
+    arrays = _native.interpolated_tree(
+        no_vectors,
+        frequency=weights,
+        covering=weights,
+        lam=2.0,
+        smoothing=0.0,
+        midpoint=True,
+        arity=2,
+        max_leaf=1,
+        seed=0,
+        n_threads=1,
+    )
     return LabelTree.from_arrays(arrays, len(weights))
 
 

@@ -71,7 +71,16 @@ def interpolated(
         frequency, covering = (_smoothed(weights, smoothing) for weights in (frequency, covering))
         smoothing = 0.0
     arrays = _native.interpolated_tree(
-        *rows, frequency, covering, lam, smoothing, midpoint, arity, max_leaf, seed, thread_count(n_threads)
+        rows,
+        frequency=frequency,
+        covering=covering,
+        lam=lam,
+        smoothing=smoothing,
+        midpoint=midpoint,
+        arity=arity,
+        max_leaf=max_leaf,
+        seed=seed,
+        n_threads=thread_count(n_threads),
     )
     return LabelTree.from_arrays(arrays, rows.n_rows)
 

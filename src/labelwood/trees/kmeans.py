@@ -42,5 +42,13 @@ def kmeans(
     whole_number(min_size, "min_size")
     whole_number(max_depth, "max_depth", least=0)
     rows = unit_rows(vectors)
-    arrays = _native.kmeans_tree(*rows, arity, max_leaf, min_size, max_depth, seed, thread_count(n_threads))
+    arrays = _native.kmeans_tree(
+        rows,
+        arity=arity,
+        max_leaf=max_leaf,
+        min_size=min_size,
+        max_depth=max_depth,
+        seed=seed,
+        n_threads=thread_count(n_threads),
+    )
     return LabelTree.from_arrays(arrays, rows.n_rows)

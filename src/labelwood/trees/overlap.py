@@ -119,12 +119,13 @@ class _Problem:
     n_threads: int
 
     def _places(self, copies: int, room: NDArray[np.int64]) -> sparse.csr_array:
-        own = from_scipy(self.own)
         label_ptr, leaves, counts = _native.label_places(
-            *members_of(self.Y),
-            *(self.reached.indptr, self.reached.indices, self.reached.n_cols),
-            *(own.indptr, own.indices),
-            *(copies, room, self.n_threads),
+            members=members_of(self.Y),
+            reached=self.reached,
+            own=from_scipy(self.own),
+            copies=copies,
+            room=room,
+            n_threads=self.n_threads,
         )
         return sparse.csr_array((counts + 0.5, leaves, label_ptr), shape=self.own.shape)
 

@@ -99,16 +99,15 @@ class LabelTree:
         return replace(self, labels=names[self.labels], verify=False)
 
     @classmethod
-    def from_arrays(cls, arrays: tuple[NDArray[Any], ...], n_labels: int, *, verify: bool = True) -> LabelTree:
-        """A tree from its three arrays, as native code returns them.
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_labels: int, *, verify: bool = True) -> LabelTree:
+        """A tree from its three arrays by name, as native code returns them; `arrays` may have others.
 
         Example:
             >>> tree = LabelTree.from_nested([[0], [1]])
-            >>> LabelTree.from_arrays(tuple(tree.arrays().values()), 2).n_nodes
+            >>> LabelTree.from_arrays(tree.arrays(), 2).n_nodes
             3
         """
-        child_ptr, label_ptr, labels = arrays
-        return cls(child_ptr, label_ptr, labels, n_labels, verify)
+        return cls(arrays["child_ptr"], arrays["label_ptr"], arrays["labels"], n_labels, verify)
 
     @classmethod
     def from_nested(cls, nested: Any, n_labels: int | None = None) -> LabelTree:

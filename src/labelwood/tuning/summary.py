@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from labelwood._native import SearchCosts
+from labelwood.arrays.options import fields_of
 from labelwood.data.publishing import text_output
 from labelwood.errors import ParameterError
-from labelwood.linear.trained import Looks
 
 TOLERANCE = 0.1  # points of P@1 that count as the same precision
-SEARCH = tuple(f"search_{name}" for name in Looks._fields)  # what `TreeClassifier.search_costs` counts
+SEARCH = tuple(f"search_{name}" for name in fields_of(SearchCosts))  # what `TreeClassifier.search_costs` counts
 FIGURES = (
     *("P@1", "P@3", "P@5", "depth@1", "depth@3", "depth@5", "p50_ms", "p99_ms"),
     *SEARCH,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays.rows import from_scipy
+from labelwood.arrays.rows import Pattern, from_scipy
 from labelwood.arrays.threads import thread_count
 from labelwood.data.dataset import Dataset, compressed_rows, ones
 from labelwood.data.label_ids import UNLESS_OTHER, LabelError
@@ -170,15 +170,15 @@ def whole_matrix(source: Source) -> Any:
 
 def write_lines(path: Path, header: str | None, Y: Any, X: Any, *, shared: bool = False) -> None:
     """Writes rows as text, in parallel; without `Y`, features only. A `shared` file may be there with this content."""
-    no_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
+    no_rows = Pattern(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
     with binary_output(path, shared=shared) as out:
         if header is not None:
             out.write(f"{header}\n".encode())
         step = 1 << 16
         for start in range(0, X.shape[0], step):
             part = from_scipy(X[start : start + step])
-            labels = no_rows if Y is None else from_scipy(Y[start : start + step])[:2]
-            out.write(_native.write_sparse_text(*labels, *part[:3], thread_count(None)))
+            labels = no_rows if Y is None else from_scipy(Y[start : start + step])
+            out.write(_native.write_sparse_text(labels, part, thread_count(None)))
 
 
 def wide(Y: Any, n_labels: int) -> Any:

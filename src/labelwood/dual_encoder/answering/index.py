@@ -90,9 +90,8 @@ class PrototypeIndex:
         if self._there is not None:
             return self._topk_there(rows, k, limits)
         needed = np.full(len(rows), ENOUGH) if needed is None else needed
-        how = (k, limits.allowed, limits.min_score)
-        n_probes = min(probes or 0, len(self.prototypes))
-        return TopK(*self._here.topk(rows, *how, n_probes, needed, thread_count(self.n_threads)))
+        n_probes, n_threads = min(probes or 0, len(self.prototypes)), thread_count(self.n_threads)
+        return TopK(*self._here.topk(rows, k, limits, probes=n_probes, needed=needed, n_threads=n_threads))
 
     def _topk_there(self, rows: Floats, k: int, limits: Limits) -> TopK:
         import torch

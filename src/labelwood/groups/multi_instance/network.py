@@ -189,8 +189,7 @@ def product(rows: Floats, matrix: Floats, n_threads: int = 1) -> Floats:
         >>> product(np.float32([[1, 2]]), np.float32([[3], [4]]))
         array([[11.]], dtype=float32)
     """
-    found: Floats = _native.dense_product(np.ascontiguousarray(rows), matrix, n_threads)
-    return found
+    return _native.dense_product(np.ascontiguousarray(rows), matrix, n_threads)
 
 
 def dense(rows: Features, first: int, last: int) -> Floats:
