@@ -15,6 +15,7 @@ from labelwood.arrays.rows import as_labels, from_scipy
 from labelwood.contract.limits import Limits
 from labelwood.errors import ModelError
 from labelwood.labels.representations import members_of
+from labelwood.linear.blocks import DTYPES
 from labelwood.linear.trained import TrainedTree
 from labelwood.linear.training import Training, numbers_by_frequency
 from labelwood.trees import LabelTree
@@ -260,6 +261,11 @@ def test_columns_that_no_node_has_are_refused():
     starts[1] = 3
     with pytest.raises(ModelError, match="ends within an entry"):
         TrainedTree.from_arrays({**arrays, "row_starts": starts}, "int8", 40, 40, verify=True)
+
+
+def test_trained_blocks_have_the_arrays_that_models_are_saved_with():
+    blocks = trained(3, coarse=False)[0].blocks
+    assert {name: array.dtype for name, array in blocks._asdict().items()} == DTYPES
 
 
 def test_half_precision_is_numpys():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,21 @@ class Blocks(NamedTuple):
     scales: NDArray[np.float32]
 
 
-DTYPES: dict[str, Any] = {name: get_args(get_args(array)[1])[0] for name, array in get_type_hints(Blocks).items()}
+DTYPES: dict[str, Any] = {
+    "sibling_ptr": np.int64,
+    "segment_ptr": np.int32,
+    "top_bits": np.uint64,
+    "top_ranks": np.uint32,
+    "word_ptr": np.int64,
+    "word_bits": np.uint64,
+    "word_ranks": np.uint32,
+    "row_ptr": np.int64,
+    "row_starts": np.uint32,
+    "byte_ptr": np.int64,
+    "bytes": np.uint8,
+    "biases": np.float32,
+    "scales": np.float32,
+}
 # What each array has a run of for every node or segment, by the array that says where a run begins; the others have
 # the same number of entries for every segment.
 _RUNS = {
