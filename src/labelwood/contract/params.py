@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from annotated_types import Ge, Le
 
+from labelwood.contract.bundles import Bundle, one_by_one, param_defaults
 from labelwood.contract.checks import check_params
 from labelwood.errors import ParameterError
 
@@ -33,16 +33,21 @@ class Params:
         Knob(turns=5)
     """
 
-    _own_params: ClassVar[tuple[str, ...]]
+    bundles: ClassVar[Mapping[str, type[Bundle]]] = {}  # by the parameter that may be one
+
+    _own_params: ClassVar[Mapping[str, Any]]
     _all_params: ClassVar[dict[str, Any]]
 
     @classmethod
-    def _param_names(cls) -> tuple[str, ...]:
-        found: tuple[str, ...] | None = cls.__dict__.get("_own_params")  # not a parent's
+    def _param_defaults(cls) -> Mapping[str, Any]:
+        found: Mapping[str, Any] | None = cls.__dict__.get("_own_params")  # not a parent's
         if found is None:
-            names = inspect.signature(cls.__init__).parameters
-            found = cls._own_params = tuple(name for name in names if name != "self")
+            found = cls._own_params = param_defaults(cls)
         return found
+
+    @classmethod
+    def _param_names(cls) -> tuple[str, ...]:
+        return tuple(cls._param_defaults())
 
     @classmethod
     def _every_param(cls) -> dict[str, type[Params]]:
@@ -57,9 +62,22 @@ class Params:
         is_param = name in self._every_param()
         if is_param and self.__dict__.get(name, self) is value:
             return
-        object.__setattr__(self, name, value)
+        if isinstance(value, Bundle):
+            self.__dict__.update(one_by_one(type(self), {name: value}))
+        else:
+            object.__setattr__(self, name, value)
         if is_param:
             self.__dict__.pop("_settled", None)
+
+    def _set_bundles(self, fields: Mapping[str, Any], **params: Any) -> None:
+        """Sets the parameters that may be bundles, and the fields that `__init__` was given by themselves."""
+        defaults: dict[str, Any] = {}
+        for bundle in self.bundles.values():
+            defaults |= bundle().params()
+        for name in fields:
+            if name not in defaults:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
+        self.__dict__.update(defaults | one_by_one(type(self), {**params, **fields}))
 
     def settled(self) -> Settings:
         """All parameters as they are at one moment, checked. A change in another thread is in it whole, or not at all.
@@ -96,7 +114,7 @@ class Params:
 
     def set_params(self, **params: Any) -> Self:
         """Changes parameters, all at once or none; `part__name` reaches into a part. Values are checked when used."""
-        own, of_parts = self._told_apart(params)
+        own, of_parts = self._told_apart(one_by_one(type(self), params))
         self.__dict__.update(own)
         self.__dict__.pop("_settled", None)
         for name, inner in of_parts.items():
@@ -106,30 +124,41 @@ class Params:
     def _told_apart(self, params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Its own parameters and those of its parts; raises for a name that there is not, here or further in."""
         own: dict[str, Any] = {}
-        of_parts: dict[str, dict[str, Any]] = {}
+        within: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, mark, inner = key.partition("__")
             if name not in self._param_names() or (mark and not inner):
                 known = ", ".join(self._param_names())
                 raise ParameterError(f"{type(self).__name__} has no parameter {key!r}; it has: {known}")
             if inner:
-                of_parts.setdefault(name, {})[inner] = value
+                within.setdefault(name, {})[inner] = value
             else:
                 own[name] = value
-        for name, inner_params in of_parts.items():
+        of_parts: dict[str, dict[str, Any]] = {}
+        for name, inner_params in within.items():
+            if self._is_bundle(name, own):
+                own |= self.bundles[name].as_params(name, inner_params)
+                continue
             part = own.get(name, getattr(self, name))
             if not isinstance(part, Params):
                 first = next(iter(inner_params))
                 raise ParameterError(f"{name} is {part!r} and has no parameter {first!r}; set {name} itself first")
             part._told_apart(inner_params)
+            of_parts[name] = inner_params
         return own, of_parts
 
+    def _is_bundle(self, name: str, own: Mapping[str, Any]) -> bool:
+        """Whether a parameter has fields, once its own parameters are changed."""
+        bundle = self.bundles.get(name)
+        implied = {} if bundle is None else bundle.implied
+        return bundle is not None and all(own.get(n, getattr(self, n)) == value for n, value in implied.items())
+
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
+        defaults = self._param_defaults()
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(defaults[name].default)
+            if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

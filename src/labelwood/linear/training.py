@@ -15,7 +15,7 @@ from labelwood.arrays.rows import Floats, Sparse, from_scipy
 from labelwood.labels.representations import members_of
 from labelwood.linear.blocks import Blocks, count, placed
 from labelwood.linear.trained import STORED, TrainedTree
-from labelwood.trees.disentangling import Merge
+from labelwood.trees.copies import Merge
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]
