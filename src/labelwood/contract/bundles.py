@@ -91,11 +91,11 @@ def param_defaults(cls: type) -> Mapping[str, Any]:
         [('tree', 'huffman'), ('lam', 1.0), ('loss', 'softmax')]
     """
     found: dict[str, Any] = {}
-    named, bundles = _signature(cls)
-    for name, default in named.items():
-        found[name] = default
-        if name in bundles:
-            found |= {param: value for param, value in bundles[name]().params().items() if param not in found}
+    bundles = _bundles(cls)
+    for each in named_params(cls):
+        found[each.name] = each.default
+        if each.name in bundles:
+            found |= {param: value for param, value in bundles[each.name]().params().items() if param not in found}
     return found
 
 
@@ -107,9 +107,9 @@ def param_types(cls: type) -> dict[str, Any]:
         >>> str(param_types(lw.TreeClassifier)["merge"])
         "typing.Literal['max', 'mean']"
     """
-    named, bundles = _signature(cls)
+    bundles = _bundles(cls)
     hints = get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
-    found = {name: _without(bundles.get(name), hints[name]) for name in named}
+    found = {each.name: _without(bundles.get(each.name), hints[each.name]) for each in named_params(cls)}
     for bundle in bundles.values():
         types = get_type_hints(bundle, include_extras=True)
         found |= {param: types[field] for field, param in bundle.param_names().items()}
@@ -127,14 +127,23 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known) or 'none'}"
 
 
-def _signature(cls: type) -> tuple[dict[str, Any], Mapping[str, type[Bundle]]]:
-    """The parameters that `__init__` names, with their defaults; and the bundles of these whose fields it takes."""
+def named_params(cls: type) -> list[inspect.Parameter]:
+    """The parameters that `__init__` names: not those that it takes by ``**fields``.
+
+    Example:
+        >>> import labelwood as lw
+        >>> [each.name for each in named_params(lw.CentroidClassifier)]
+        ['n_threads']
+    """
+    _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def _bundles(cls: type) -> Mapping[str, type[Bundle]]:
+    """The bundles whose fields `__init__` takes."""
     parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
-    named = {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
-    named.pop("self", None)
-    takes_fields = len(named) + 1 < len(parameters)
-    bundles: Mapping[str, type[Bundle]] = getattr(cls, "bundles", {}) if takes_fields else {}
-    return named, {name: bundle for name, bundle in bundles.items() if name in named}
+    found: Mapping[str, type[Bundle]] = getattr(cls, "bundles", {})
+    return found if any(each.kind == each.VAR_KEYWORD for each in parameters) else {}
 
 
 def _without(bundle: type[Bundle] | None, wanted: Any) -> Any:

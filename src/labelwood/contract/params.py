@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from annotated_types import Ge, Le
 
-from labelwood.contract.bundles import Bundle, one_by_one, param_defaults
+from labelwood.contract.bundles import Bundle, named_params, one_by_one, param_defaults
 from labelwood.contract.checks import check_params
 from labelwood.errors import ParameterError
 
@@ -37,6 +38,17 @@ class Params:
 
     _own_params: ClassVar[Mapping[str, Any]]
     _all_params: ClassVar[dict[str, Any]]
+
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        # Without **fields: scikit-learn would give a parameter of this name.
+        cls.__signature__ = inspect.Signature(named_params(cls))
+        for name, bundle in cls.__dict__.get("bundles", {}).items():
+            for param, default in bundle().params().items():
+                if param != name:
+                    setattr(cls, param, default)
 
     @classmethod
     def _param_defaults(cls) -> Mapping[str, Any]:
@@ -71,13 +83,15 @@ class Params:
 
     def _set_bundles(self, fields: Mapping[str, Any], **params: Any) -> None:
         """Sets the parameters that may be bundles, and the fields that `__init__` was given by themselves."""
-        defaults: dict[str, Any] = {}
-        for bundle in self.bundles.values():
-            defaults |= bundle().params()
+        known = {param for bundle in self.bundles.values() for param in bundle.param_names().values()}
         for name in fields:
-            if name not in defaults:
+            if name not in known:
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
-        self.__dict__.update(defaults | one_by_one(type(self), {**params, **fields}))
+        given = one_by_one(type(self), {**params, **fields})
+        # Defaults of fields are the class's: after `__init__`, scikit-learn wants no attribute but those it names.
+        self.__dict__.update(
+            {name: value for name, value in given.items() if getattr(type(self), name, self) is not value}
+        )
 
     def settled(self) -> Settings:
         """All parameters as they are at one moment, checked. A change in another thread is in it whole, or not at all.
