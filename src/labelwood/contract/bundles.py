@@ -127,7 +127,7 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(known) or 'none'}"
 
 
-def named_params(cls: type) -> list[inspect.Parameter]:
+def named_params(cls: type, *, eval_str: bool = False) -> list[inspect.Parameter]:
     """The parameters that `__init__` names: not those that it takes by ``**fields``.
 
     Example:
@@ -135,7 +135,7 @@ def named_params(cls: type) -> list[inspect.Parameter]:
         >>> [each.name for each in named_params(lw.CentroidClassifier)]
         ['n_threads']
     """
-    _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+    _, *parameters = inspect.signature(cls.__init__, eval_str=eval_str).parameters.values()  # type: ignore[misc]
     return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
 
 

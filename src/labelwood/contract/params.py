@@ -23,6 +23,16 @@ class Settings(dict[str, Any]):
     for_search: Any = None
 
 
+class _NamedParams:
+    """The signature of a class without ``**fields``: scikit-learn would give a parameter of this name."""
+
+    def __get__(self, _instance: Any, cls: type) -> inspect.Signature:
+        try:
+            return inspect.Signature(named_params(cls, eval_str=True))
+        except NameError as e:  # an annotation that only type checkers can read
+            raise AttributeError("__signature__") from e
+
+
 class Params:
     """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.
 
@@ -39,12 +49,10 @@ class Params:
     _own_params: ClassVar[Mapping[str, Any]]
     _all_params: ClassVar[dict[str, Any]]
 
-    __signature__: ClassVar[inspect.Signature]
+    __signature__ = _NamedParams()
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
-        # Without **fields: scikit-learn would give a parameter of this name.
-        cls.__signature__ = inspect.Signature(named_params(cls))
         for name, bundle in cls.__dict__.get("bundles", {}).items():
             for param, default in bundle().params().items():
                 if param != name:
