@@ -45,7 +45,13 @@ class Bundle:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """The bundle that a model's parameters make."""
+        """The bundle that a model's parameters make.
+
+        Example:
+            >>> import labelwood as lw
+            >>> lw.Interpolated.of(lw.TreeClassifier(lam=0.5))
+            Interpolated(lam=0.5)
+        """
         return cls(**{field: getattr(model, param) for field, param in cls.param_names().items()})
 
     def params(self) -> dict[str, Any]:

@@ -34,14 +34,13 @@ from labelwood.progress import shown
 from labelwood.trees import BUILDERS, LabelTree
 from labelwood.trees.copies import Copies, CopiesFields, Matching, Merge, Refit
 from labelwood.trees.interpolated import Interpolated, InterpolatedFields
-from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, without_given_tree
+from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, shallow_arity, without_given_tree
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
 Arrangement: TypeAlias = Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree | TreeMaker
 Positive: TypeAlias = Annotated[float, Gt(0)]
-_MAX_ARITY = 256
 _CLUSTERS = 100
 _TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
@@ -398,18 +397,3 @@ def preset(name: str) -> dict[str, Any]:
     if name not in PRESETS:
         raise ParameterError(f"there is no preset {name!r}; there are: {', '.join(PRESETS)}")
     return dict(PRESETS[name])
-
-
-def shallow_arity(n_labels: int, max_leaf: int) -> int:
-    """The arity that gives full leaves at the least depth with at most 256 children a node.
-
-    Example:
-        >>> shallow_arity(13_000, 100), shallow_arity(1_000_000, 100)
-        (130, 100)
-    """
-    n_leaves = -(-n_labels // max_leaf)
-    depth, reach = 1, _MAX_ARITY
-    while reach < n_leaves:
-        depth, reach = depth + 1, reach * _MAX_ARITY
-    arity = max(2, round(float(n_leaves) ** (1 / depth)))
-    return int(arity + (math.prod([arity] * depth) < n_leaves))

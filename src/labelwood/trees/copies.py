@@ -57,7 +57,12 @@ class Copies(Bundle):
 
     @property
     def all_rounds(self) -> int:
-        """How often leaves are chosen anew."""
+        """How often leaves are chosen anew, where `rounds` is not given, too.
+
+        Example:
+            >>> Copies(1).all_rounds, Copies(2).all_rounds, Copies(1, rounds=1).all_rounds
+            (0, 1, 1)
+        """
         return int(self.number > 1) if self.rounds is None else self.rounds
 
 

@@ -38,7 +38,13 @@ class Interpolated(Bundle):
     lam: Annotated[float, Ge(0), Le(2)] = 1.0
 
     def build(self, vectors: Any, Y: Any, **how: Any) -> LabelTree:
-        """The tree of labels with these vectors; the fields are options of `labelwood.trees.interpolated`."""
+        """The tree of labels with these vectors, by `labelwood.trees.interpolated`, whose options the fields are.
+
+        Example:
+            >>> vectors, Y = np.eye(4), np.repeat(np.eye(4), [80, 40, 20, 20], axis=0)
+            >>> Interpolated(lam=2).build(vectors, Y, max_leaf=1).label_depths.tolist()
+            [1, 2, 3, 3]
+        """
         return interpolated(vectors, Y, **asdict(self), **how)
 
 
