@@ -24,7 +24,7 @@ class Settings(dict[str, Any]):
 
 
 class _NamedParams:
-    """The signature of a class without ``**fields``: scikit-learn would give a parameter of this name."""
+    """The signature of a class without ``**fields``, which scikit-learn would take for a parameter."""
 
     def __get__(self, _instance: Any, cls: type) -> inspect.Signature:
         try:
@@ -52,6 +52,7 @@ class Params:
     __signature__ = _NamedParams()
 
     def __init_subclass__(cls, **how: Any) -> None:
+        """Fields of bundles have their defaults in the class until a model sets them."""
         super().__init_subclass__(**how)
         for name, bundle in cls.__dict__.get("bundles", {}).items():
             for param, default in bundle().params().items():
@@ -96,7 +97,7 @@ class Params:
             if name not in known:
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
         given = one_by_one(type(self), {**params, **fields})
-        # Defaults of fields are the class's: after `__init__`, scikit-learn wants no attribute but those it names.
+        # Defaults stay in the class: scikit-learn allows `__init__` to set only attributes that its signature names.
         self.__dict__.update(
             {name: value for name, value in given.items() if getattr(type(self), name, self) is not value}
         )
