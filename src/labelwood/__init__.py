@@ -33,18 +33,22 @@ if TYPE_CHECKING:
     from labelwood.softmax_tree.classifier import SoftmaxTreeClassifier
     from labelwood.tagger.classifier import TextClassifier
     from labelwood.text import JoinedVectorizer, TextVectorizer
+    from labelwood.trees.copies import Copies
     from labelwood.trees.disentangling import disentangle
+    from labelwood.trees.interpolated import Interpolated
 
 __version__ = version("labelwood")
 
 _HOME = {
     "CentroidClassifier": "labelwood.linear.centroid",
     "Columns": "labelwood.data.reading",
+    "Copies": "labelwood.trees.copies",
     "Dataset": "labelwood.data.dataset",
     "Eagle": "labelwood.groups.eagle",
     "FusedClassifier": "labelwood.fusion.classifier",
     "Fusion": "labelwood.fusion.combining",
     "GroupedClassifier": "labelwood.groups.classifier",
+    "Interpolated": "labelwood.trees.interpolated",
     "LabelIndex": "labelwood.labels",
     "LabelwoodError": "labelwood.errors",
     "Model": "labelwood.contract.model",
@@ -70,11 +74,13 @@ _FORMER = {"aggregated": "groups", "prime": "dual_encoder", "tradeoff": "tuning"
 __all__ = [
     "CentroidClassifier",
     "Columns",
+    "Copies",
     "Dataset",
     "Eagle",
     "FusedClassifier",
     "Fusion",
     "GroupedClassifier",
+    "Interpolated",
     "JoinedVectorizer",
     "LabelIndex",
     "LabelwoodError",

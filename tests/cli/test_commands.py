@@ -214,6 +214,54 @@ def test_parameters_come_from_a_file_and_the_command_line_wins(labelwood, pets, 
     assert (words.min_df, list(words.ngrams)) == (1, [1, 2])
 
 
+@pytest.mark.parametrize(
+    ("config", "settings"),
+    [
+        ("", ["copies=2", "rounds=3", "merge=mean"]),
+        ("", ["copies.number=2", "copies.rounds=3", "copies.merge=mean"]),
+        ('copies = {number = 2, rounds = 3, merge = "mean"}', []),
+        ("[params.copies]\nnumber = 2\nrounds = 3", ["merge=mean"]),
+        ('[params]\ncopies = 2\nrounds = 5\nmerge = "mean"', ["copies.rounds=3"]),
+    ],
+)
+def test_parameters_that_belong_together_are_set_one_by_one_or_in_a_table(labelwood, pets, tmp_path, config, settings):
+    (tmp_path / "config.toml").write_text(config)
+    given = [word for setting in settings for word in ("--set", setting)]
+    assert labelwood("train", pets, "-o", tmp_path / "m", "--config", tmp_path / "config.toml", *given).status == 0
+    model = lw.load(tmp_path / "m").model_
+    assert (model.copies, model.rounds, model.merge) == (2, 3, "mean")
+    expected = lw.TextClassifier(model=lw.TreeClassifier(copies=lw.Copies(2, rounds=3, merge="mean")))
+    expected.fit_dataset(lw.read(pets)).save(tmp_path / "expected")
+    assert (tmp_path / "m/manifest.json").read_bytes() == (tmp_path / "expected/manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["rounds=-1"], "TreeClassifier: rounds is -1 but should be greater than or equal to 0"),
+        (["copies.rounds=-1"], "TreeClassifier: rounds is -1 but should be greater than or equal to 0"),
+        (["copies.round=1"], "copies has no parameter 'round'; did you mean 'rounds'?"),
+        (["copies.rounds=1", "rounds=2"], "rounds is given as 2 and as 1: give it once"),
+        (["copies=2", "copies.rounds=1"], "'copies' is a value and not a table"),
+        (["tree.max_leaf=2"], "tree has no parameter 'max_leaf'; it has: lam"),
+    ],
+)
+def test_wrong_fields_of_a_table_are_named(labelwood, pets, tmp_path, settings, words):
+    given = [word for setting in settings for word in ("--set", setting)]
+    result = labelwood("train", pets, "-o", tmp_path / "m", *given)
+    assert result.status == 2
+    assert words in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_an_interpolated_tree_is_a_table(labelwood, pets, tmp_path):
+    for name, given in (("a", ["tree.lam=1.5"]), ("b", ["tree=interpolated", "lam=1.5"])):
+        settings = [word for setting in given for word in ("--set", setting)]
+        assert labelwood("train", pets, "-o", tmp_path / name, *settings).status == 0
+    assert lw.load(tmp_path / "a").model_.tree == "interpolated"
+    assert (tmp_path / "a/manifest.json").read_bytes() == (tmp_path / "b/manifest.json").read_bytes()
+
+
 def test_columns_can_be_named(labelwood, tmp_path):
     data = tmp_path / "books.csv"
     data.write_text("key,title,abstract,subjects\n1,Dogs,about dogs,animal|pet\n2,Roses,about roses,plant\n")

@@ -70,6 +70,12 @@ def test_from_data_to_report_and_model(labelwood, notes, tmp_path):
     assert "Same precision, least latency: λ = " in again.out
 
 
+def test_copies_are_set_one_by_one_or_in_a_table(labelwood, notes, tmp_path):
+    command = ("tradeoff", notes, "-o", tmp_path / "report", *FAST, "--no-plots", "--json")
+    assert labelwood(*command, "--set", "copies.number=2", "--set", "copies.merge=mean").json["trained"] == 2
+    assert labelwood(*command, "--set", "copies=2", "--set", "merge=mean").json["trained"] == 0  # they are there
+
+
 def test_other_settings_or_another_split_need_another_folder_or_a_restart(labelwood, notes, tmp_path):
     command = ("tradeoff", notes, "-o", tmp_path / "report", *FAST, "--no-plots")
     assert labelwood(*command, "--set", "max_leaf=5").status == 0
@@ -115,6 +121,8 @@ def test_a_budget_that_nothing_meets_saves_nothing(labelwood, notes, tmp_path):
         (("--held-out", "1"), "--held-out must be between 0 and 1"),
         (("--budget-ms", "0"), "--budget-ms must be more than 0"),
         (("--set", "lam=1"), "give --lams"),
+        (("--set", "tree.lam=1"), "give --lams"),
+        (("--set", "copies.number=0"), "TreeClassifier: copies is 0"),
         (("--set", "coste=1"), "did you mean 'cost'"),
         (("--seeds", "0"), "--seeds"),
         (("--save", "notes.jsonl"), "is a file and not a folder"),

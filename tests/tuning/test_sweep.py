@@ -10,6 +10,7 @@ import os
 import numpy as np
 import pytest
 
+import labelwood as lw
 from labelwood.errors import InputError, LabelwoodError, ParameterError
 from labelwood.tuning import latency, sweep, workers
 from labelwood.tuning.grid import Run
@@ -167,6 +168,7 @@ def test_a_worker_that_dies_is_noticed(rows, tmp_path, monkeypatch):
         ({"seeds": 0}, "at least 1"),
         ({"variants": {}}, "at least one"),
         ({"variants": {"a": {"lam": 1.0}}}, "lam is what the sweep itself sets"),
+        ({"variants": {"a": {"tree": lw.Interpolated(1.5)}}}, "lam is what the sweep itself sets"),
         ({"variants": {"a": {"tree": "kmeans", "tree_options": {"rule": "greedy"}}}}, "not for kmeans"),
         ({"variants": {"a": {"tree_options": {"rules": "greedy"}}}}, "no option 'rules'"),
         ({"variants": {"a": {"coste": 1.0}}}, "did you mean 'cost'"),

@@ -29,11 +29,13 @@ def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *
 
 
 def _change(model: Any, changes: dict[str, Any]) -> None:
+    from labelwood.contract.bundles import one_by_one
     from labelwood.contract.checks import check_params
 
     for member in getattr(model, "members_", []):
         inner = member.inner_model
         if isinstance(changes.get(inner.kind), dict):
             _change(inner, changes.pop(inner.kind))
+    changes = one_by_one(type(model), changes, tables=True)
     check_params(type(model), changes)
     model.set_params(**changes)

@@ -107,14 +107,14 @@ def _grid(text: str | None) -> list[float] | None:
 
 def _settings(settings: dict[str, Any]) -> tuple[dict[str, Any], TextVectorizer]:
     """The model's parameters and the vectorizer from --config and --set; what the sweep itself sets is refused."""
-    from labelwood.cli.train import build
+    from labelwood.cli.train import build, params_of
 
     classifier = build("tree", None, settings, None)  # checks them
-    given = {**settings.get("params", {}), **settings}
+    given = params_of(type(classifier.model), settings)
     for name, instead in _NOT_TO_SET.items():
         if name in given:
             raise ParameterError(f"--set {name}=… is not for this command: {instead}")
-    return {name: value for name, value in given.items() if name not in {"params", "vectorizer"}}, classifier.vectorizer
+    return {name: value for name, value in given.items() if name != "vectorizer"}, classifier.vectorizer
 
 
 def _check(output: Path, save: Path | None, held_out: float, budget_ms: float | None) -> None:

@@ -100,12 +100,20 @@ def build(model: str | None, preset: str | None, settings: dict[str, Any], threa
     if cls.takes == "texts" and "vectorizer" in settings:
         raise ParameterError(f"the model {cls.kind} reads texts by itself; remove the table vectorizer")
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
-    # What stands at the top level, as --set key=value does, are the model's parameters too.
-    params = table("params", settings.pop("params", {})) | settings
+    params = params_of(cls, settings)
     if preset is not None:
         params = {**_preset_of(cls, preset), **params}
     check_params(cls, params)
     return TextClassifier(model=cls(**params), vectorizer=vectorizer, n_threads=threads)
+
+
+def params_of(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """A model's parameters: the table params, and what stands at the top level, as --set key=value does."""
+    from labelwood.contract.bundles import one_by_one
+
+    inner = table("params", settings.get("params", {}))
+    outer = {name: value for name, value in settings.items() if name != "params"}
+    return one_by_one(cls, inner, tables=True) | one_by_one(cls, outer, tables=True)
 
 
 def _members(preset: str | None, settings: dict[str, Any], threads: int | None) -> list[Any]:

@@ -5,14 +5,13 @@ The same check serves models made in Python, configuration files and the command
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 
+from labelwood.contract.bundles import hint, one_by_one, param_types
 from labelwood.errors import ParameterError
 
 _LONGEST = 200  # characters of a value that an error shows
@@ -29,11 +28,9 @@ def check_params(cls: type, params: Mapping[str, Any]) -> None:
         labelwood.errors.ParameterError: CentroidClassifier has no parameter 'n_thread'; did you mean 'n_threads'?
     """
     adapters = _adapters(cls)
-    for name, value in params.items():
+    for name, value in one_by_one(cls, params).items():
         if name not in adapters:
-            near = difflib.get_close_matches(name, adapters, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(adapters) or 'none'}"
-            raise ParameterError(f"{cls.__name__} has no parameter {name!r}; {hint}")
+            raise ParameterError(f"{cls.__name__} has no parameter {name!r}; {hint(name, adapters)}")
         _check_value(cls, name, value, adapters[name])
 
 
@@ -62,6 +59,5 @@ def _as_wish(message: str) -> str:
 def _adapters(cls: type) -> dict[str, Any]:
     from pydantic import ConfigDict, TypeAdapter
 
-    hints = get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
-    names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]  # type: ignore[misc]
-    return {name: TypeAdapter(hints[name], config=ConfigDict(arbitrary_types_allowed=True)) for name in names}
+    config = ConfigDict(arbitrary_types_allowed=True)
+    return {name: TypeAdapter(wanted, config=config) for name, wanted in param_types(cls).items()}

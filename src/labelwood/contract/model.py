@@ -19,6 +19,7 @@ and lists what a kind cannot promise, with the reason.
 
 To write a model: subclass `FeatureModel` or `TextModel`, annotate the parameters of `__init__`, fill in `_fit` (which
 sets what is learned, but no parameter), `_topk`, and how it is saved, and add a line to `labelwood.contract.kinds`.
+Parameters that mean something only together are a `labelwood.contract.bundles.Bundle`.
 """
 
 from __future__ import annotations

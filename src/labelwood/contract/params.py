@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from annotated_types import Ge, Le
 
+from labelwood.contract.bundles import Bundle, named_params, one_by_one, param_defaults
 from labelwood.contract.checks import check_params
 from labelwood.errors import ParameterError
 
@@ -25,6 +26,16 @@ class Settings(dict[str, Any]):
         return Settings, (dict(self),)  # a copy, in another process too, makes what it needs for its search anew
 
 
+class _NamedParams:
+    """The signature of a class without ``**fields``, which scikit-learn would take for a parameter."""
+
+    def __get__(self, _instance: Any, cls: type) -> inspect.Signature:
+        try:
+            return inspect.Signature(named_params(cls, eval_str=True))
+        except NameError as e:  # an annotation that only type checkers can read
+            raise AttributeError("__signature__") from e
+
+
 class Params:
     """Keyword parameters that can be listed, changed and checked, as scikit-learn's estimators have them.
 
@@ -36,16 +47,31 @@ class Params:
         Knob(turns=5)
     """
 
-    _own_params: ClassVar[tuple[str, ...]]
+    bundles: ClassVar[Mapping[str, type[Bundle]]] = {}  # by the parameter that may be one
+
+    _own_params: ClassVar[Mapping[str, Any]]
     _all_params: ClassVar[dict[str, Any]]
+
+    __signature__ = _NamedParams()
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        """Fields of bundles have their defaults in the class until a model sets them."""
+        super().__init_subclass__(**how)
+        for name, bundle in cls.__dict__.get("bundles", {}).items():
+            for param, default in bundle().params().items():
+                if param != name:
+                    setattr(cls, param, default)
+
+    @classmethod
+    def _param_defaults(cls) -> Mapping[str, Any]:
+        found: Mapping[str, Any] | None = cls.__dict__.get("_own_params")  # not a parent's
+        if found is None:
+            found = cls._own_params = param_defaults(cls)
+        return found
 
     @classmethod
     def _param_names(cls) -> tuple[str, ...]:
-        found: tuple[str, ...] | None = cls.__dict__.get("_own_params")  # not a parent's
-        if found is None:
-            names = inspect.signature(cls.__init__).parameters
-            found = cls._own_params = tuple(name for name in names if name != "self")
-        return found
+        return tuple(cls._param_defaults())
 
     @classmethod
     def _every_param(cls) -> dict[str, type[Params]]:
@@ -60,9 +86,24 @@ class Params:
         is_param = name in self._every_param()
         if is_param and self.__dict__.get(name, self) is value:
             return
-        object.__setattr__(self, name, value)
+        if isinstance(value, Bundle):
+            self.__dict__.update(one_by_one(type(self), {name: value}))
+        else:
+            object.__setattr__(self, name, value)
         if is_param:
             self.__dict__.pop("_settled", None)
+
+    def _set_bundles(self, fields: Mapping[str, Any], **params: Any) -> None:
+        """Sets the parameters that may be bundles, and the fields that `__init__` was given by themselves."""
+        known = {param for bundle in self.bundles.values() for param in bundle.param_names().values()}
+        for name in fields:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
+        given = one_by_one(type(self), {**params, **fields})
+        # Defaults stay in the class: scikit-learn allows `__init__` to set only attributes that its signature names.
+        self.__dict__.update(
+            {name: value for name, value in given.items() if getattr(type(self), name, self) is not value}
+        )
 
     def settled(self) -> Settings:
         """All parameters as they are at one moment, checked. A change in another thread is in it whole, or not at all.
@@ -99,7 +140,7 @@ class Params:
 
     def set_params(self, **params: Any) -> Self:
         """Changes parameters, all at once or none; `part__name` reaches into a part. Values are checked when used."""
-        own, of_parts = self._told_apart(params)
+        own, of_parts = self._told_apart(one_by_one(type(self), params))
         self.__dict__.update(own)
         self.__dict__.pop("_settled", None)
         for name, inner in of_parts.items():
@@ -109,30 +150,41 @@ class Params:
     def _told_apart(self, params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Its own parameters and those of its parts; raises for a name that there is not, here or further in."""
         own: dict[str, Any] = {}
-        of_parts: dict[str, dict[str, Any]] = {}
+        within: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, mark, inner = key.partition("__")
             if name not in self._param_names() or (mark and not inner):
                 known = ", ".join(self._param_names())
                 raise ParameterError(f"{type(self).__name__} has no parameter {key!r}; it has: {known}")
             if inner:
-                of_parts.setdefault(name, {})[inner] = value
+                within.setdefault(name, {})[inner] = value
             else:
                 own[name] = value
-        for name, inner_params in of_parts.items():
+        of_parts: dict[str, dict[str, Any]] = {}
+        for name, inner_params in within.items():
+            if self._is_bundle(name, own):
+                own |= self.bundles[name].as_params(name, inner_params)
+                continue
             part = own.get(name, getattr(self, name))
             if not isinstance(part, Params):
                 first = next(iter(inner_params))
                 raise ParameterError(f"{name} is {part!r} and has no parameter {first!r}; set {name} itself first")
             part._told_apart(inner_params)
+            of_parts[name] = inner_params
         return own, of_parts
 
+    def _is_bundle(self, name: str, own: Mapping[str, Any]) -> bool:
+        """Whether a parameter has fields, once its own parameters are changed."""
+        bundle = self.bundles.get(name)
+        implied = {} if bundle is None else bundle.implied
+        return bundle is not None and all(own.get(n, getattr(self, n)) == value for n, value in implied.items())
+
     def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
+        defaults = self._param_defaults()
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(defaults[name].default)
+            if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 

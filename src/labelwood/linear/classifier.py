@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
@@ -18,10 +18,11 @@ from labelwood.arrays.options import fields_of, options_of
 from labelwood.arrays.rows import Features, Floats, Sparse, from_dense, unit_rows
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
+from labelwood.contract.bundles import Bundle
 from labelwood.contract.examples import Examples
 from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import NO_LIMITS, Limits
-from labelwood.contract.params import Count, Seed, Settings, Threads
+from labelwood.contract.params import Count, Seed, Settings, Threads, unfitted
 from labelwood.errors import ModelError, ParameterError
 from labelwood.labels.order import Numbers, canonical, inverse, reordered
 from labelwood.labels.representations import Members
@@ -31,15 +32,16 @@ from labelwood.linear.slack import Slacks, largest_slack
 from labelwood.linear.trained import MOST, Link, Precision, TrainedTree
 from labelwood.linear.training import Loss, Negatives, Training, numbers_by_frequency
 from labelwood.progress import shown
-from labelwood.trees import BUILDERS, LabelTree, interpolated
-from labelwood.trees.disentangling import Matching, Merge, Refit
-from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, without_given_tree
+from labelwood.trees import BUILDERS, LabelTree
+from labelwood.trees.copies import Copies, CopiesFields, Matching, Merge, Refit
+from labelwood.trees.interpolated import Interpolated, InterpolatedFields
+from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, shallow_arity, without_given_tree
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
+Arrangement: TypeAlias = Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree | TreeMaker
 Positive: TypeAlias = Annotated[float, Gt(0)]
-_MAX_ARITY = 256
 _CLUSTERS = 100
 _TRUSTING = 0.25  # path weight for classifiers that have seen rows of other leaves
 _ANY_BEAM = 10  # for negatives, where the search itself is exact
@@ -50,6 +52,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     "accurate": {"n_trees": 4, "max_leaf": 200, "max_passes": 4, "tolerance": 0.5},
     "thorough": {"n_trees": 2, "negatives": "both"},
 }
+
+
+class TreeFields(CopiesFields, InterpolatedFields):
+    """Fields of bundles that may be given by themselves."""
 
 
 class TreeClassifier(FeatureModel):
@@ -66,27 +72,16 @@ class TreeClassifier(FeatureModel):
 
     Parameters:
         tree: How labels are arranged: clusters of equal size ("balanced"), of natural size ("kmeans"), in halves with
-            frequent labels nearer to the root ("interpolated"), at random, as a `LabelTree` that is given, or as a
-            function makes it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse.
-        lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
+            frequent labels nearer to the root ("interpolated", or an `Interpolated`), at random, as a `LabelTree` that
+            is given, or as a function makes it: ``tree(vectors, Y, seed)`` with a vector for each label and rows ×
+            labels, both sparse.
         n_trees: Trees with different seeds, whose scores are averaged: of a label the mean over the trees that name it
             among their first ten. Labels that none names so follow, with scores of at most that of the label before.
         arity: Children of a node; if not given, 100 for k-means, two for interpolated trees, and else as many as make
             the tree shallow and its leaves full, up to 256.
         max_leaf: A node with so many labels or fewer is a leaf.
         beam: Nodes opened at each depth; None opens all that can matter, which is exact.
-        copies: In how many leaves a label may lie. A label that means several things is hard to find in one; with more
-            than one, leaves are chosen for each label so that the search for its rows finds it most often.
-        rounds: How often leaves are chosen anew; if not given, once where there are copies. Once with `copies=1` only
-            moves labels; 0 leaves them where they are.
-        refit: Whether then all classifiers are trained, or only the "ranker": those of the labels in the leaves.
-        matching: Whether leaves are chosen by where the search leads the training rows themselves ("in-sample"), or
-            rows that its classifiers have not seen ("out-of-fold").
-        crowding: Labels of a leaf at most, in multiples of what leaves would hold on average if all labels had all
-            their copies; leaves that hold more already take no others. None for no limit: a little more precise, and
-            slower to train and to search.
-        merge: Which score counts of a label that lies in several leaves: the highest, or the mean over those that the
-            beam reaches, which the search has to look at a few more leaves for. Both are exact.
+        copies: In how many leaves a label may lie, or `Copies`, which also say how these are chosen.
         negatives: Which rows a node's classifiers see: those that have a label below it ("tree"), those that the
             classifiers above send there ("beam"), or both.
         path_weight: The power of the scores on the way to a leaf in a label's score. If not given, 1, and 0.25 with
@@ -106,6 +101,7 @@ class TreeClassifier(FeatureModel):
         seed: Same seed, same bytes.
         verbose: Whether to show progress while training.
         n_threads: How many threads to use; all cores if not given.
+        fields: Those of `Interpolated` and `Copies`, given by themselves: ``copies=2, merge="mean"``.
 
     Example:
         >>> import numpy as np
@@ -118,24 +114,29 @@ class TreeClassifier(FeatureModel):
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose"})
     search_params: ClassVar[frozenset[str]] = frozenset({"beam", "link", "path_weight"})
 
+    bundles: ClassVar[Mapping[str, type[Bundle]]] = {"tree": Interpolated, "copies": Copies}
+
+    tree: Arrangement
+    lam: float
+    copies: int
+    rounds: int | None
+    refit: Refit
+    matching: Matching
+    crowding: float | None
+    merge: Merge
+
     trees_: list[TrainedTree]
     slacks_: Slacks | None  # once calibrated
 
     def __init__(
         self,
         *,
-        tree: Literal["balanced", "kmeans", "interpolated", "random", "given"] | LabelTree | TreeMaker = "kmeans",
-        lam: Annotated[float, Ge(0), Le(2)] = 1.0,
+        tree: Arrangement | Interpolated = "kmeans",
         n_trees: Count = 1,
         arity: Annotated[int, Ge(2), Le(MOST)] | None = None,
         max_leaf: Count = 300,
         beam: Count | None = 10,
-        copies: Count = 1,
-        rounds: Annotated[int, Ge(0), Le(MOST)] | None = None,
-        refit: Refit = "all",
-        matching: Matching = "in-sample",
-        crowding: Annotated[float, Ge(1)] | None = 1.0,
-        merge: Merge = "max",
+        copies: Count | Copies = 1,
         negatives: Negatives = "tree",
         path_weight: Positive | None = None,
         normalize: bool = True,
@@ -152,19 +153,13 @@ class TreeClassifier(FeatureModel):
         seed: Seed = 0,
         verbose: bool = False,
         n_threads: Threads = None,
+        **fields: Unpack[TreeFields],
     ) -> None:
-        self.tree = tree
-        self.lam = lam
+        self._set_bundles(fields, tree=tree, copies=copies)
         self.n_trees = n_trees
         self.arity = arity
         self.max_leaf = max_leaf
         self.beam = beam
-        self.copies = copies
-        self.rounds = rounds
-        self.refit = refit
-        self.matching = matching
-        self.crowding = crowding
-        self.merge = merge
         self.negatives = negatives
         self.path_weight = path_weight
         self.normalize = normalize
@@ -188,8 +183,7 @@ class TreeClassifier(FeatureModel):
         rows = unit_rows(rows) if self.normalize else rows
         threads = thread_count(self.n_threads)
         names, Y, members = canonical(Y)
-        rounds = int(self.copies > 1) if self.rounds is None else self.rounds
-        how = Disentangling(self.copies, rounds, self.refit, self.matching, self.crowding)
+        how = Disentangling(Copies.of(self))
         starts: Sequence[LabelTree | TrainedTree] = [tree.renamed(inverse(names)) for tree in begin_with]
         trees = []
         for number, start in enumerate(starts or self._label_trees(rows, Y, members, names, threads)):
@@ -209,7 +203,7 @@ class TreeClassifier(FeatureModel):
             [2, 2, 2, 2]
         """
         self.check_sparse(X)
-        other = type(self)(**{**self.get_params(deep=False), **how})
+        other: TreeClassifier = unfitted(self).set_params(**how)
         return other.learn(other._examples(X, Y, {}), begin_with=self.trees_)
 
     def _training(self, rows: Sparse, members: Members, row_weights: Floats, number: int, threads: int) -> Training:
@@ -240,8 +234,8 @@ class TreeClassifier(FeatureModel):
             return [given_tree(self.tree(*problem, seed), Y.n_cols).renamed(numbers) for seed in seeds]
         shared: dict[str, Any] = {"max_leaf": self.max_leaf, "n_threads": threads}
         if self.tree == "interpolated":
-            shared |= {"lam": self.lam, "arity": self.arity or 2}
-            return [interpolated(vectors, Y.to_scipy(), seed=seed, **shared) for seed in seeds]
+            how, shared["arity"] = Interpolated.of(self), self.arity or 2
+            return [how.build(vectors, Y.to_scipy(), seed=seed, **shared) for seed in seeds]
         arity = self.arity or (_CLUSTERS if self.tree == "kmeans" else shallow_arity(Y.n_cols, self.max_leaf))
         return [BUILDERS[self.tree](vectors, arity=arity, seed=seed, **shared) for seed in seeds]
 
@@ -394,18 +388,3 @@ def preset(name: str) -> dict[str, Any]:
     if name not in PRESETS:
         raise ParameterError(f"there is no preset {name!r}; there are: {', '.join(PRESETS)}")
     return dict(PRESETS[name])
-
-
-def shallow_arity(n_labels: int, max_leaf: int) -> int:
-    """The arity that gives full leaves at the least depth with at most 256 children a node.
-
-    Example:
-        >>> shallow_arity(13_000, 100), shallow_arity(1_000_000, 100)
-        (130, 100)
-    """
-    n_leaves = -(-n_labels // max_leaf)
-    depth, reach = 1, _MAX_ARITY
-    while reach < n_leaves:
-        depth, reach = depth + 1, reach * _MAX_ARITY
-    arity = max(2, round(float(n_leaves) ** (1 / depth)))
-    return int(arity + (math.prod([arity] * depth) < n_leaves))

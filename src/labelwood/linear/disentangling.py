@@ -14,45 +14,41 @@ from labelwood.arrays.rows import Sparse, from_scipy
 from labelwood.linear.trained import TrainedTree
 from labelwood.linear.training import Training
 from labelwood.trees import LabelTree, overlapping
-from labelwood.trees.disentangling import Matching, Refit
+from labelwood.trees.copies import Copies
 
 _FOLDS = 3
 
 
 @dataclass(frozen=True)
 class Disentangling:
-    """How labels get their leaves; see `TreeClassifier` for the meaning of the parameters."""
+    """Trains trees in which labels lie in the leaves that `copies` says."""
 
-    copies: int
-    rounds: int
-    refit: Refit
-    matching: Matching
-    crowding: float | None
+    copies: Copies
 
     def run(self, training: Training, start: LabelTree | TrainedTree, Y: Sparse, progress: Any) -> TrainedTree:
         """Trains a tree like the one to start from, but for the leaves that labels lie in."""
-        if self.rounds == 0 and isinstance(start, LabelTree):
+        if self.copies.all_rounds == 0 and isinstance(start, LabelTree):
             return training.run(start, progress)
         matcher = start if isinstance(start, TrainedTree) else training.matcher(start, progress)
         tree = matcher.tree
-        for number in range(self.rounds):
-            if number and self.refit == "all":
+        for number in range(self.copies.all_rounds):
+            if number and self.copies.refit == "all":
                 matcher = training.matcher(tree, progress)
             reached = self._reached(training, matcher, Y, progress)
-            limits: dict[str, Any] = {"copies": self.copies, "max_labels": self._room(tree)}
+            limits: dict[str, Any] = {"copies": self.copies.number, "max_labels": self._room(tree)}
             tree = overlapping(tree, Y.to_scipy(), reached, **limits, n_threads=training.n_threads)
-        return training.run(tree, progress) if self.refit == "all" else training.ranker(matcher, tree, progress)
+        return training.run(tree, progress) if self.copies.refit == "all" else training.ranker(matcher, tree, progress)
 
     def _room(self, tree: LabelTree) -> NDArray[np.int64] | None:
         """Of each leaf how many labels it may hold: never fewer than now, so that none has to go."""
-        if self.crowding is None:
+        if self.copies.crowding is None:
             return None
-        limit = math.ceil(self.crowding * self.copies * tree.n_labels / len(tree.leaves))
+        limit = math.ceil(self.copies.crowding * self.copies.number * tree.n_labels / len(tree.leaves))
         return np.maximum(tree.leaf_sizes, limit)
 
     def _reached(self, training: Training, matcher: TrainedTree, Y: Sparse, progress: Any) -> Any:
         """Rows × leaves."""
-        if self.matching == "in-sample":
+        if self.copies.matching == "in-sample":
             return _leaves_reached(training, matcher, training.rows)
         fold_of = np.random.default_rng(training.options.seed).integers(_FOLDS, size=Y.n_rows)
         parts = []

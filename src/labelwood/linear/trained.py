@@ -17,7 +17,7 @@ from labelwood.arrays.topk import TopK
 from labelwood.contract.limits import Limits
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.linear.blocks import DTYPES, Blocks
-from labelwood.trees.disentangling import Merge
+from labelwood.trees.copies import Merge
 from labelwood.trees.tree import LabelTree
 
 Link: TypeAlias = Literal["l3-hinge", "sigmoid"]

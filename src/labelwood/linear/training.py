@@ -16,7 +16,7 @@ from labelwood.arrays.rows import Floats, Pattern, Sparse, from_scipy
 from labelwood.labels.representations import Members, members_of
 from labelwood.linear.blocks import Blocks, count, placed
 from labelwood.linear.trained import TrainedTree
-from labelwood.trees.disentangling import Merge
+from labelwood.trees.copies import Merge
 from labelwood.trees.tree import LabelTree
 
 Negatives: TypeAlias = Literal["tree", "beam", "both"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -17,6 +17,7 @@ from labelwood.arrays.rows import Features, Floats, Sparse, as_labels, from_dens
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.topk import TopK, check_k
 from labelwood.arrays.values import MOST
+from labelwood.contract.bundles import Bundle
 from labelwood.contract.examples import Examples
 from labelwood.contract.feature_model import FeatureModel
 from labelwood.contract.limits import NO_LIMITS, Limits
@@ -28,13 +29,15 @@ from labelwood.progress import shown
 from labelwood.softmax_tree.disentangling import ONCE, overlapping_clusters
 from labelwood.softmax_tree.stored_rows import StoredRows
 from labelwood.softmax_tree.trained import Scaling, TrainedSoftmax
-from labelwood.trees import BUILDERS, LabelTree, huffman, interpolated, with_single_leaves
+from labelwood.trees import BUILDERS, LabelTree, huffman, with_single_leaves
 from labelwood.trees.disentangling import without_places
+from labelwood.trees.interpolated import Interpolated, InterpolatedFields
 from labelwood.trees.making import TreeMaker, cluster_vectors, given_tree, without_given_tree
 
 if TYPE_CHECKING:
     from labelwood.store import State
 
+Arrangement: TypeAlias = Literal["huffman", "interpolated", "balanced", "random", "given"] | LabelTree | TreeMaker
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
 # up to several times as much; less would make threads wait for each other more often.
@@ -54,11 +57,10 @@ class SoftmaxTreeClassifier(FeatureModel):
     Values of features weigh their embeddings. Features that no training row has are not embedded.
 
     Parameters:
-        tree: How labels are arranged: by frequency alone ("huffman"), by likeness and frequency ("interpolated", with
-            `lam`), by likeness alone ("balanced"), at random, as a `LabelTree` that is given, or as a function makes
-            it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse. Leaves of more
-            than one label are split. Of a label in several leaves each is learned, and the likeliest counts.
-        lam: Of interpolated trees, between balanced clustering (0) and a Fano code (2).
+        tree: How labels are arranged: by frequency alone ("huffman"), by likeness and frequency ("interpolated", or an
+            `Interpolated`), by likeness alone ("balanced"), at random, as a `LabelTree` that is given, or as a function
+            makes it: ``tree(vectors, Y, seed)`` with a vector for each label and rows × labels, both sparse. Leaves of
+            more than one label are split. Of a label in several leaves each is learned, and the likeliest counts.
         loss: "softmax" along the tree, or "one-vs-rest": a sigmoid for every label and no tree, whose training and
             prediction take time for each label of the catalogue.
         targets: Whether a row's step is for all of its labels, or for one that is "drawn" at random each time. With
@@ -76,6 +78,7 @@ class SoftmaxTreeClassifier(FeatureModel):
         seed: Same seed, same bytes.
         verbose: Whether to show progress while training.
         n_threads: How many threads to use; all cores if not given.
+        fields: Those of `Interpolated`, given by themselves: ``tree="interpolated", lam=1.5``.
 
     Fitted attribute: `trained_`, the tree, the embeddings and the vectors.
 
@@ -89,14 +92,17 @@ class SoftmaxTreeClassifier(FeatureModel):
     uses: ClassVar[frozenset[str]] = frozenset({"row_weights", "feature_names"})
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
     search_params: ClassVar[frozenset[str]] = frozenset({"beam"})
+    bundles: ClassVar[Mapping[str, type[Bundle]]] = {"tree": Interpolated}
+
+    tree: Arrangement
+    lam: float
 
     trained_: TrainedSoftmax
 
     def __init__(
         self,
         *,
-        tree: Literal["huffman", "interpolated", "balanced", "random", "given"] | LabelTree | TreeMaker = "huffman",
-        lam: Annotated[float, Ge(0), Le(2)] = 1.0,
+        tree: Arrangement | Interpolated = "huffman",
         loss: Literal["softmax", "one-vs-rest"] = "softmax",
         targets: Literal["all", "drawn"] = "all",
         scaling: Scaling = "unit",
@@ -109,9 +115,9 @@ class SoftmaxTreeClassifier(FeatureModel):
         seed: Seed = 0,
         verbose: bool = False,
         n_threads: Threads = None,
+        **fields: Unpack[InterpolatedFields],
     ) -> None:
-        self.tree = tree
-        self.lam = lam
+        self._set_bundles(fields, tree=tree)
         self.loss = loss
         self.targets = targets
         self.scaling = scaling
@@ -208,7 +214,7 @@ class SoftmaxTreeClassifier(FeatureModel):
             return with_single_leaves(given_tree(made, Y.n_cols).renamed(numbers))
         shared: dict[str, Any] = {"arity": 2, "max_leaf": 1, "seed": self.seed, "n_threads": threads}
         if self.tree == "interpolated":
-            return interpolated(vectors, Y.to_scipy(), lam=self.lam, **shared)
+            return Interpolated.of(self).build(vectors, Y.to_scipy(), **shared)
         return BUILDERS[self.tree](vectors, **shared)
 
     def _topk_of_few(self, rows: Any, k: Any) -> TopK | None:
@@ -260,7 +266,7 @@ class SoftmaxTreeClassifier(FeatureModel):
         rows = self.check_sparse(X)
         if self.trained_.tree is None:
             raise without_places(self)
-        if how and how != ONCE:
+        if not how.items() <= ONCE.items():
             raise ParameterError(
                 "a softmax tree gets its copies at once and is trained anew: give copies and nothing else"
             )

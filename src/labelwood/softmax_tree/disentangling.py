@@ -11,10 +11,11 @@ from labelwood.contract.limits import NO_LIMITS
 from labelwood.softmax_tree.stored_rows import StoredRows
 from labelwood.softmax_tree.trained import TrainedSoftmax
 from labelwood.trees import LabelTree, overlapping, with_single_leaves
+from labelwood.trees.copies import Copies
 from labelwood.trees.cutting import cut
 
 # What `labelwood.disentangle` says besides the number of copies: nothing that a softmax tree could do otherwise.
-ONCE = {"rounds": 1, "refit": "all", "matching": "in-sample", "crowding": 1.0, "merge": "max"}
+ONCE = Copies(rounds=1).params()
 _BEAM = 10  # clusters that a row of a softmax tree reaches
 _CLUSTER = 100  # labels of a cluster of a softmax tree at most
 

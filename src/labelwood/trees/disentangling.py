@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from labelwood.errors import ParameterError
+from labelwood.trees.copies import Copies, CopiesFields
 
 AnyModel = TypeVar("AnyModel")
-Refit: TypeAlias = Literal["all", "ranker"]
-Matching: TypeAlias = Literal["in-sample", "out-of-fold"]
-Merge: TypeAlias = Literal["max", "mean"]
 
 
 def disentangle(
-    model: AnyModel,
-    X: Any,
-    Y: Any,
-    *,
-    copies: int = 2,
-    rounds: int = 1,
-    refit: Refit = "all",
-    matching: Matching = "in-sample",
-    crowding: float | None = 1.0,
-    merge: Merge = "max",
+    model: AnyModel, X: Any, Y: Any, *, copies: int | Copies = 2, **fields: Unpack[CopiesFields]
 ) -> AnyModel:
-    """A model like a trained one, whose labels lie in up to `copies` clusters each; see `TreeClassifier`.
+    """A model like a trained one, whose labels lie in up to `copies` clusters each.
 
     `X` and `Y` are the rows it was trained on. The trained model says which clusters these rows reach; labels go to
     those that most of their rows reach, and then the classifiers are trained anew, all or those of the labels. A
     softmax tree has clusters of up to a hundred labels, which become Huffman trees, and is trained anew whole.
+
+    `copies` may be `Copies`, whose fields may also be given by themselves. If `rounds` is not given, leaves are chosen
+    anew once.
 
     Example:
         >>> import numpy as np
@@ -40,8 +32,9 @@ def disentangle(
     disentangled = getattr(model, "disentangled", None)
     if disentangled is None:
         raise without_places(model)
-    how: dict[str, Any] = {"copies": copies, "rounds": rounds, "refit": refit, "matching": matching}
-    found: AnyModel = disentangled(X, Y, **how, crowding=crowding, merge=merge)
+    given = copies if isinstance(copies, Copies) else Copies(copies)
+    how = {**given.params(), "rounds": 1 if given.rounds is None else given.rounds, **fields}
+    found: AnyModel = disentangled(X, Y, **how)
     return found
 
 

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from labelwood import _native
 from labelwood.arrays.rows import as_labels
 from labelwood.arrays.threads import thread_count
 from labelwood.arrays.values import real_number
+from labelwood.contract.bundles import Bundle
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.trees.coverage import Rule, label_weights
 from labelwood.trees.tree import LabelTree
 from labelwood.trees.vectors import check_sizes, unit_rows
+
+
+@dataclass(frozen=True)
+class Interpolated(Bundle):
+    """An interpolated tree, as a value for the parameter `tree` of models; see `labelwood.trees.interpolated`.
+
+    Parameters:
+        lam: Between balanced clustering (0) and a Fano code (2).
+
+    Example:
+        >>> import labelwood as lw
+        >>> lw.TreeClassifier(tree=lw.Interpolated(lam=1.5))
+        TreeClassifier(tree='interpolated', lam=1.5)
+    """
+
+    implied: ClassVar[Mapping[str, Any]] = {"tree": "interpolated"}
+
+    lam: Annotated[float, Ge(0), Le(2)] = 1.0
+
+    def build(self, vectors: Any, Y: Any, **how: Any) -> LabelTree:
+        """The tree of labels with these vectors, by `labelwood.trees.interpolated`, whose options the fields are.
+
+        Example:
+            >>> vectors, Y = np.eye(4), np.repeat(np.eye(4), [80, 40, 20, 20], axis=0)
+            >>> Interpolated(lam=2).build(vectors, Y, max_leaf=1).label_depths.tolist()
+            [1, 2, 3, 3]
+        """
+        return interpolated(vectors, Y, **asdict(self), **how)
+
+
+class InterpolatedFields(TypedDict, total=False):
+    """Fields of `Interpolated` that type checkers know as parameters of models, too."""
+
+    lam: float
 
 
 def interpolated(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,6 +20,7 @@ TreeMaker: TypeAlias = Callable[[Any, Any, int], LabelTree]
 # Of a label its largest features make its clusters, so many of all labels together, but within bounds for each: more
 # than 512 do not make better clusters, and less than 64 worse ones.
 _LABEL_FEATURES = 1 << 24
+_MAX_ARITY = 256
 
 
 def without_given_tree(state: State) -> State:
@@ -48,3 +50,18 @@ def given_tree(tree: Any, n_labels: int) -> LabelTree:
     if tree.n_labels != n_labels:
         raise LabelwoodError(f"the tree holds {tree.n_labels} labels and Y has {n_labels}: give their tree")
     return tree
+
+
+def shallow_arity(n_labels: int, max_leaf: int) -> int:
+    """The arity that gives full leaves at the least depth with at most 256 children a node.
+
+    Example:
+        >>> shallow_arity(13_000, 100), shallow_arity(1_000_000, 100)
+        (130, 100)
+    """
+    n_leaves = -(-n_labels // max_leaf)
+    depth, reach = 1, _MAX_ARITY
+    while reach < n_leaves:
+        depth, reach = depth + 1, reach * _MAX_ARITY
+    arity = max(2, round(float(n_leaves) ** (1 / depth)))
+    return int(arity + (math.prod([arity] * depth) < n_leaves))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from labelwood.contract.bundles import one_by_one
 from labelwood.contract.checks import check_params
 from labelwood.errors import ParameterError
 from labelwood.linear.classifier import TreeClassifier
@@ -86,7 +87,7 @@ def settings_of(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
         raise ParameterError("there is no variant to run: name at least one")
     found: dict[str, dict[str, Any]] = {}
     for name, params in variants.items():
-        model = dict(params)
+        model = one_by_one(TreeClassifier, params)
         tree = dict(model.pop("tree_options", {}))
         _check(model, tree)
         found[name] = {"tree": tree, "model": model}
