@@ -1,8 +1,8 @@
-"""Files made to crash a reader or to fill the memory: small ones that claim, or unpack to, a great deal.
+"""Files made to crash a reader or to fill the memory: small files that claim, or unpack to, very much data.
 
-Each attack writes what it needs into a folder and says what reading it must come to: an `InputError` that holds some
-words, or (no words) either rows or an `InputError`. `run` reads them in a process of their own under a cap of memory; a
-harness can call it with other seeds.
+Each attack writes its files into a folder and says how reading must end: with an `InputError` that contains some words,
+or (without words) with rows or an `InputError`. `run` reads the files in another process with a memory limit; it also
+takes other seeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Attack(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of an attack."""
+    """The result of an attack."""
 
     error: str | None  # the sentence; None where rows were read
     peak_megabytes: float
@@ -240,9 +240,9 @@ GROUPS = {
 
 
 def run(attacks: list[Attack], folder: Path, seed: int = 0) -> list[Outcome]:
-    """Writes and reads attacks, all in one process that may take no more memory for each than it allows.
+    """Writes the attacks, and reads them in one process that limits its memory for each.
 
-    Where one of them ends the process, a new one goes on after it.
+    If an attack ends the process, a new process continues with the next attack.
     """
     places = []
     for number, attack in enumerate(attacks):
@@ -294,7 +294,7 @@ def _read_capped(path: str, megabytes: int) -> Outcome:
 
 
 def _peak_megabytes() -> float:
-    """Of this process, not of the one that started it."""
+    """The peak memory of this process, without its parent's."""
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
 
 

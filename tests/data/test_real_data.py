@@ -1,4 +1,4 @@
-"""The real sets read with the counts that their description gives. Skipped where the data is not there."""
+"""Real data sets are read with the counts of their descriptions. Skipped if the data is missing."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def run(
     __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
     .bz2, .zst. Other fields of rows and labels come along where the format can hold them; left_out names the rest.
     """
-    from labelwood.data.write import check_targets, known_format, left_out, targets, write_without
+    from labelwood.data.write import check_targets, known_format, left_out, targets, write_supported
 
     name, (source, *others) = known_format(output, to), reading.files(data)
     check_targets(output, name, overwrite=overwrite, inputs=[source])
@@ -51,7 +51,7 @@ def run(
     lost = left_out(rows, output, format=name)
     if is_same_file(output, source):
         _check_onto_itself(output, name, reading, lost)
-    files = write_without(rows, output, name, overwrite=overwrite)
+    files = write_supported(rows, output, name, overwrite=overwrite)
     facts = {"files": ", ".join(map(str, files)), **rows.describe(), **options.left_out(lost, json)}
     options.report(facts, json, title="Converted")
 

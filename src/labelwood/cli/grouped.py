@@ -49,8 +49,8 @@ def read_groups(path: Path, options: DataOptions, **more: Any) -> Dataset:
     return data
 
 
-def how_to_hand_out(params: dict[str, Any], threads: int | None, *, baseline: bool, choose: bool) -> dict[str, Any]:
-    """What `impute` and `fit_grouped_dataset` take: an `Eagle` with these parameters, or the baseline."""
+def assignment_options(params: dict[str, Any], threads: int | None, *, baseline: bool, choose: bool) -> dict[str, Any]:
+    """How labels of groups are assigned to rows: the options of `impute` and of a tagger's `fit`."""
     from labelwood.contract.checks import check_params
     from labelwood.groups.eagle import Eagle
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
+from labelwood.cli.grouped import GroupOptions, assignment_options, read_groups
 from labelwood.cli.reading import about, check_not_read, with_data_options
 from labelwood.cli.train import table, vectorizer_of
 
@@ -42,7 +42,7 @@ def run(
     A page's tags go to its paragraphs, say. Rows are written with labels of their own, to train on.
     """
     from labelwood.data.groups import check_groups, fields_of_both, rows_with_labels
-    from labelwood.data.write import check_targets, left_out, table_format, write_without
+    from labelwood.data.write import check_targets, left_out, table_format, write_supported
     from labelwood.groups.imputing import impute
     from labelwood.tagger.rows import features_to_learn_from
 
@@ -53,7 +53,7 @@ def run(
     vectorizer = vectorizer_of(settings.pop("vectorizer", {}))
     if threads is not None:
         vectorizer.set_params(n_threads=threads)
-    how = how_to_hand_out(
+    how = assignment_options(
         table("eagle", settings.pop("eagle", {})) | settings, threads, baseline=baseline, choose=choose
     )
     rows = read_groups(data, reading, keep_unknown=True)
@@ -66,7 +66,7 @@ def run(
         begin()
         single = rows_with_labels(rows, imputed.Y)
         lost = left_out(single, output, format=name, values=imputed.values) + fields_of_both(rows)
-        write_without(single, output, name, values=imputed.values, overwrite=overwrite)
+        write_supported(single, output, name, values=imputed.values, overwrite=overwrite)
     facts = {"output": str(output), "groups": groups.Y.shape[0], "rows": len(rows), "labels": rows.n_labels}
     options.report(facts | imputed.describe() | options.left_out(lost, json), json, title="Imputed")
 

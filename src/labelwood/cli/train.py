@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from labelwood.cli import options
-from labelwood.cli.grouped import GroupOptions, how_to_hand_out, read_groups
+from labelwood.cli.grouped import GroupOptions, assignment_options, read_groups
 from labelwood.cli.reading import about, read_labelled_rows, with_data_options
 from labelwood.errors import ParameterError
 
@@ -66,7 +66,7 @@ def run(
     given = table("eagle", settings.pop("eagle", {})) | options.settings(None, eagle or [], option="--eagle")
     if not grouped and (baseline or choose or given):
         raise ParameterError("--baseline, --choose, --eagle and the table eagle are for groups of rows; add --grouped")
-    how = how_to_hand_out(given, threads, baseline=baseline, choose=choose) if grouped else None
+    how = assignment_options(given, threads, baseline=baseline, choose=choose) if grouped else None
     classifier = build(model, preset, settings, threads)
     started = time.perf_counter()
     rows = read_labelled_rows(data, reading) if how is None else read_groups(data, reading)
