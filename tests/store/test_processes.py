@@ -1,4 +1,4 @@
-"""What happens between processes: real kills, readers beside writers, mappings that outlive their files."""
+"""Saving and reading in several processes: real kills, readers during saves, mappings that outlive their files."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ while not stop.is_set():
 print(turn)
 """
 
-# Forks savers that are sent a signal at some moment, and loads what they leave.
+# Forks savers, sends each a signal at some moment, and loads the model that it leaves.
 VICTIMS = f"""
 import os, random, signal, sys, time
 from labelwood import store
