@@ -108,7 +108,7 @@ def test_it_shows_a_few_names():
 
 
 def test_names_that_were_met_stay_right_when_others_join(monkeypatch):
-    monkeypatch.setattr("labelwood.labels.index._MET_AT_MOST", 2)
+    monkeypatch.setattr("labelwood.labels.index._CACHE_SIZE", 2)
     index = LabelIndex(["a", "b", "c"])
     for _ in range(3):
         assert [index[i] for i in range(3)] == ["a", "b", "c"]

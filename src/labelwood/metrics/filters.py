@@ -1,4 +1,4 @@
-"""Pairs (row, label) that must not be predicted, such as a document that would be tagged with itself."""
+"""Filters: pairs (row, label) that must not be predicted, such as a document tagged with itself."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from labelwood.metrics.predictions import checked_top, ranked
 
 
 def apply_filter(top: TopK, pairs: Any) -> TopK:
-    """The predictions without those in `pairs`, an n × 2 array of (row, label); later ones move up.
+    """The predictions without those in `pairs`, an n × 2 array of (row, label); later predictions move up.
 
-    The width stays, and rows are padded with id −1 and score −inf. Retrieve k + `extra_candidates` first, so
-    that k are left.
+    The width stays the same: rows are padded with id −1 and score −inf. Predict with k + `extra_candidates`, so that k
+    predictions are left.
 
     Example:
         >>> top = TopK(ids=np.array([[4, 7, 2]]), scores=np.array([[0.9, 0.5, 0.1]]))
@@ -29,8 +29,8 @@ def apply_filter(top: TopK, pairs: Any) -> TopK:
         TopK(ids=array([[ 7,  2, -1]]), scores=array([[ 0.5,  0.1, -inf]]))
     """
     top = checked_top(top)
-    keys = _keys(pairs, len(top))
-    dropped = _among(keys, _key(np.arange(len(top))[:, None], top.ids)) | (top.ids < 0)
+    keys = _sorted_keys(pairs, len(top))
+    dropped = _is_in(keys, _pair_keys(np.arange(len(top))[:, None], top.ids)) | (top.ids < 0)
     order = np.argsort(dropped, axis=1, kind="stable")
     gone = np.take_along_axis(dropped, order, axis=1)
     ids = np.take_along_axis(top.ids, order, axis=1)
@@ -41,7 +41,7 @@ def apply_filter(top: TopK, pairs: Any) -> TopK:
 
 
 def extra_candidates(pairs: Any, n_rows: int) -> int:
-    """How many predictions a filter can take from a row at most: retrieve so many more than k.
+    """The largest number of predictions that a filter can remove from a row: predict this many more than k.
 
     Example:
         >>> extra_candidates([(0, 4), (0, 5), (1, 4)], n_rows=2)
@@ -51,7 +51,7 @@ def extra_candidates(pairs: Any, n_rows: int) -> int:
 
 
 def filtered_of_rows(pairs: Any, n_rows: int) -> NDArray[np.int64]:
-    """How many labels a filter, or None, takes from each row.
+    """The number of labels that a filter removes from each row; zeros for None.
 
     Example:
         >>> filtered_of_rows([(0, 4), (0, 5), (0, 4)], n_rows=2)
@@ -60,11 +60,11 @@ def filtered_of_rows(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     if pairs is None:
         return np.zeros(n_rows, np.int64)
     n_rows = whole_number(n_rows, "n_rows", 0, 2**63 - 1)
-    return np.bincount(_keys(pairs, n_rows) >> 32, minlength=n_rows)
+    return np.bincount(_sorted_keys(pairs, n_rows) >> 32, minlength=n_rows)
 
 
 def answered_and_filtered(answer: Callable[[int], TopK], k: int, filters: Any, n_rows: int) -> TopK:
-    """The `k` best answers of each row that are no pairs in `filters`; `answer` gives as many as it is asked for.
+    """The `k` best answers of each row that are not pairs in `filters`; `answer(k)` returns the k best of all.
 
     Example:
         >>> top = TopK(ids=np.array([[4, 7, 2]]), scores=np.array([[0.9, 0.5, 0.1]]))
@@ -78,7 +78,7 @@ def answered_and_filtered(answer: Callable[[int], TopK], k: int, filters: Any, n
 
 
 def shortened_row(before: TopK, after: TopK, k: int) -> int | None:
-    """The first row that had no padding and that a filter has left with fewer than `k` labels.
+    """The first row without padding that has fewer than `k` labels left after a filter; None if there is none.
 
     Example:
         >>> before = TopK(ids=np.array([[4, 7]]), scores=np.array([[0.9, 0.5]]))
@@ -89,26 +89,26 @@ def shortened_row(before: TopK, after: TopK, k: int) -> int | None:
     return int(short.argmax()) if short.any() else None
 
 
-def _key(rows: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Row and label in one number. Padding gives the key of no pair, because pairs are not negative."""
+def _pair_keys(rows: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Row and label in one number. The key of padding equals that of no pair, because pairs are not negative."""
     return rows.astype(np.int64) << 32 | (labels.astype(np.int64) & 0xFFFFFFFF)
 
 
-def _among(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Like np.isin, which is slower because it does not know that the keys are sorted."""
-    ended = np.append(keys, -1)  # what is beyond the last key is found here, and equals nothing
+def _is_in(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Like np.isin for sorted keys, which is faster."""
+    ended = np.append(keys, -1)  # numbers beyond the last key are compared with -1 and are not equal
     found: NDArray[np.bool_] = ended[np.searchsorted(keys, wanted)] == wanted
     return found
 
 
-def _keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+def _sorted_keys(pairs: Any, n_rows: int) -> NDArray[np.int64]:
     """The distinct pairs as sorted keys."""
     array = checked_pairs(pairs, n_rows)
-    return np.unique(_key(array[:, 0], array[:, 1]))
+    return np.unique(_pair_keys(array[:, 0], array[:, 1]))
 
 
 def ranked_and_filtered(top: Any, k: int, filters: Any, n_threads: int | None) -> TopK:
-    """The `k` best predictions of each row once the pairs in `filters` are dropped.
+    """The `k` best predictions of each row after the pairs in `filters` are dropped.
 
     Example:
         >>> import numpy as np

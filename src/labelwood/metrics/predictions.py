@@ -1,4 +1,4 @@
-"""Predictions and true labels as the native pass over rows reads them."""
+"""Converts predictions and true labels for the native code that ranks them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from labelwood.arrays.values import plain_array, real_numbers
 from labelwood.errors import LabelwoodError
 from labelwood.labels.propensities import InversePropensities
 
-_LARGEST_GAIN = 1e100  # sums over all labels and rows stay finite
+_LARGEST_GAIN = 1e100  # so that sums over all labels and rows stay finite
 
 
 def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
-    """A `TopK` at least `k` wide from a `TopK`, or from a sparse rows × labels matrix of scores.
+    """A `TopK` at least `k` wide from a `TopK` or from a sparse rows × labels matrix of scores.
 
-    Of a matrix, the `k` highest stored entries of each row are taken, equal scores by ascending id; an entry
-    that is stored counts even if it is zero. Scores are compared as float32, which is what models return.
+    From a matrix, the `k` highest stored entries of each row are taken, equal scores by ascending id; stored zeros
+    count too. Scores are compared as float32, the type that models return.
 
     Example:
         >>> ranked(sparse.csr_array([[0.5, 0.0, 0.9]]), k=3).ids
@@ -38,7 +38,7 @@ def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
 
 
 def checked_top(top: Any) -> TopK:
-    """A `TopK` of plain arrays, if its ids and scores are such.
+    """A `TopK` with checked ids and scores as plain arrays.
 
     Example:
         >>> checked_top(TopK(ids=[[1, 0]], scores=[[0.5, 0.25]])).ids
@@ -76,7 +76,7 @@ def truth(Y: Any, n_rows: int) -> Sparse:
 
 
 def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
-    """Inverse propensities for `n_labels` labels; those never seen in training get the one of frequency zero.
+    """Inverse propensities of `n_labels` labels; labels not seen in training get the value of frequency zero.
 
     Example:
         >>> gains(InversePropensities(np.array([2.0]), unseen=5.0), n_labels=2)
@@ -99,7 +99,7 @@ def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
         )
     if values.max(initial=0) > _LARGEST_GAIN:
         raise LabelwoodError(
-            f"inv_propensity holds {values.max():g}, too large to be added up: make it with inverse_propensities"
+            f"inv_propensity contains {values.max():g}, too large for sums: make it with inverse_propensities"
         )
     return np.ascontiguousarray(values[:n_labels])
 
@@ -113,7 +113,7 @@ def collect(
     count_labels: bool,
     n_threads: int | None,
 ) -> dict[str, Any]:
-    """The native pass: sums for each of the ascending `ks`, and counts for each label if asked for.
+    """The sums of native code for each of the ascending `ks`, and with `count_labels` the counts of each label.
 
     Example:
         >>> top = TopK(np.array([[1]], np.int32), np.array([[0.5]], np.float32))
@@ -127,7 +127,7 @@ def collect(
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
-    # A score beyond float32's range becomes infinite, which still has its place.
+    # A score beyond the range of float32 becomes infinite and still ranks first or last.
     scores = from_scipy(matrix, "predictions")
     if np.isnan(scores.values).any():
         raise LabelwoodError("the matrix of predictions contains NaN: replace or remove those values first")
