@@ -167,7 +167,7 @@ def test_filters_mean_the_same_labels_as_the_rows(tmp_path):
     data = read(write_rows(tmp_path, "test.jsonl", [[3], [10]]))
     assert data.filters.tolist() == [[0, 2], [1, 3]]
     (tmp_path / "filter_test.txt").write_text("0 4\n")
-    with pytest.raises(InputError, match=r"filter_test.txt: label 4 is no id"):
+    with pytest.raises(InputError, match=r"filter_test.txt: label 4 is not an id"):
         read(tmp_path / "test.jsonl")
 
 
@@ -192,7 +192,7 @@ def test_training_data_is_not_accepted_as_a_label_file(tmp_path):
     other = write_rows(tmp_path, "other.jsonl", [["x"]])
     with pytest.raises(InputError, match="is the data itself"):
         read(rows, label_file=rows)
-    with pytest.raises(InputError, match=r"other.jsonl, line 1: is a row of data and describes no label"):
+    with pytest.raises(InputError, match=r"other.jsonl, line 1: is a row of data, not a description of a label"):
         read(rows, label_file=other)
 
 

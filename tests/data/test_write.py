@@ -154,7 +154,7 @@ def test_labels_shared_with_other_files_keep_their_numbers(tmp_path):
 
 def test_the_format_follows_from_the_name_or_is_given(tmp_path):
     assert format_of_name(tmp_path / "x.tsv.zst") == "csv"
-    with pytest.raises(ParameterError, match="does not tell the format"):
+    with pytest.raises(ParameterError, match="does not determine the format"):
         write(TEXTS, tmp_path / "x.doc")
     with pytest.raises(ParameterError, match="there is no format 'doc'"):
         write(TEXTS, tmp_path / "x", format="doc")

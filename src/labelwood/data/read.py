@@ -225,7 +225,7 @@ def _describes_rows(reading: Reading, n_described: int, first: Dataset) -> bool:
     if known:
         raise reading.catalogue.error(
             f"names only {known} of the {len(used)} labels in the first rows of {reading.source} and may be "
-            "for other data; say --label-file to use it all the same, or --no-label-file"
+            "for other data; say --label-file to use it anyway, or --no-label-file"
         )
     return False
 

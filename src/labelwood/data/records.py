@@ -39,7 +39,7 @@ def to_dataset(table: Any, reading: Reading) -> Dataset:
         raise RowError(0, _no_column_error((columns.rows,), table.column_names, "the rows of a group"))
     if reading.grouped not in (None, grouped):
         kinds = ("row", "group") if reading.grouped else ("group", "row")
-        raise RowError(0, f"is a {kinds[0]} where records before it are {kinds[1]}s; write all of them alike")
+        raise RowError(0, f"is a {kinds[0]}, but records before it are {kinds[1]}s; write all records in the same way")
     reading.grouped = grouped
     if grouped and columns.group is not None:
         fix = f"leave out {columns.group!r}, the column of groups"
@@ -115,7 +115,7 @@ def _groups(table: Any, reading: Reading) -> Dataset:
     if not _is_list(rows.type):
         raise RowError(0, f"the column {columns.rows!r} is not a list of rows; write a group's rows as a list")
     if (row := _first_true(pc.is_null(rows))) is not None:
-        raise RowError(row, f"has no {columns.rows!r} where other records are groups; write all of them alike")
+        raise RowError(row, f"has no {columns.rows!r}, but other records are groups; write all records in the same way")
     sizes = pc.list_value_length(rows).to_numpy(zero_copy_only=False)
     inner = pc.list_flatten(rows)
     of_row = np.repeat(np.arange(len(table)), sizes)

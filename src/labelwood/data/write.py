@@ -245,7 +245,7 @@ def format_of_name(path: Path) -> str:
         return "pecos"
     found = _FORMAT_OF_SUFFIX.get(Path(name).suffix)
     if found is None:
-        raise ParameterError(f"the name {path.name!r} does not tell the format; name it with --to or format=")
+        raise ParameterError(f"the name {path.name!r} does not determine the format; name it with --to or format=")
     return found
 
 

@@ -34,7 +34,7 @@ def storable(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[A
         if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
             what = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
             raise ModelError(
-                f"the array {prefix + name!r} cannot be saved: it {what} where an array of {', '.join(DTYPES)} belongs"
+                f"the array {prefix + name!r} cannot be saved: it {what}; give an array of {', '.join(DTYPES)}"
             )
         found[name] = np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
     return found

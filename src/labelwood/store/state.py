@@ -38,7 +38,7 @@ class State:
         value = self.fitted.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise ModelError(
-                f"the model's {name} is {quoted(value)} where a whole number from 1 to {most} belongs: save it again"
+                f"the model's {name} is {quoted(value)} and not a whole number from 1 to {most}: save it again"
             )
         return value
 

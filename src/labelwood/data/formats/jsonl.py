@@ -195,7 +195,7 @@ def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Read
         shown = json.dumps(values[row])[:40]
         raise reading.source.error(
             f"{name!r} is {shown}, which is not a valid text or number, or has another type than in other lines; "
-            "write all of them alike",
+            "give all of them one type",
             _line_of(block, row),
         ) from None
 
