@@ -72,7 +72,7 @@ def test_impute_keeps_fields_of_pages_and_rows(labelwood, tmp_path):
     ]
     (tmp_path / "pages.jsonl").write_text(lines(pages))
     facts = labelwood("impute", tmp_path / "pages.jsonl", "-o", tmp_path / "rows.jsonl", "--baseline", "--json").json
-    assert facts["left_out"] == ["url"]  # the page's, as rows have their own
+    assert facts["left_out"] == ["url"]  # of the page, because rows have their own
     rows = [{name: row.get(name) for name in ("id", "url", "date")} for row in records(tmp_path / "rows.jsonl")]
     assert rows == [
         {"id": "p#0", "url": "u", "date": 1899},

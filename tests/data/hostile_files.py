@@ -45,22 +45,22 @@ class Attack(NamedTuple):
     """One hostile input."""
 
     name: str
-    write: Callable[[Path, random.Random], Path]  # makes the files in a folder; returns what is to be read
+    write: Callable[[Path, random.Random], Path]  # writes the files into a folder and returns the path to read
     words: tuple[str, ...] = ()
-    megabytes: int = 1536  # that reading it may take
+    megabytes: int = 1536  # memory that reading may use
     is_quick: bool = True
 
 
 class Outcome(NamedTuple):
     """The result of an attack."""
 
-    error: str | None  # the sentence; None where rows were read
+    error: str | None  # the error message; None if rows were read
     peak_megabytes: float
-    crash: str | None  # anything but rows or an InputError
+    crash: str | None  # any other result than rows or an InputError
 
 
 ROW = b'{"text": "a dog", "labels": ["animal"]}\n'
-LONG = b'{"text": "' + b" " * MEBI + b'"}\n'  # what compresses best
+LONG = b'{"text": "' + b" " * MEBI + b'"}\n'  # compresses best
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000
 BOMBS = [
     Attack(

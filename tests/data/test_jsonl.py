@@ -78,7 +78,7 @@ def test_block_borders_change_nothing(tmp_path_factory, rows, size):
         pieces = read_lines(folder, lines_of(rows))
         batches = concat(read_batches(folder / "rows.jsonl"))
     for got in (pieces, batches):
-        if got.ids is None and whole.ids is not None:  # every block was all null
+        if got.ids is None and whole.ids is not None:  # every block had only null ids
             assert set(listed(whole.ids)) == {""}
         else:
             assert listed(got.ids) == listed(whole.ids)

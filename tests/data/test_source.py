@@ -94,7 +94,7 @@ def test_corruption_is_noticed_by_checksums(suffix, tmp_path):
 def test_standard_input_is_read_once_compressed_or_not(suffix, monkeypatch):
     stdin_of(monkeypatch, packed(suffix, CONTENT))
     stdin = Source("-")
-    assert stdin.head == CONTENT[: 1 << 16]  # all of it, so that formats are told as they are of a file
+    assert stdin.head == CONTENT[: 1 << 16]  # as long as the head of a file, so that formats are detected alike
     assert b"".join(block.data for block in stdin.blocks(1000)) == CONTENT
     assert not sys.stdin.buffer.closed
     with pytest.raises(InputError, match="standard input: can be read only once"):

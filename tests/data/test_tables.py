@@ -99,9 +99,9 @@ def test_unsound_csv_is_refused(text, words, tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "sep=;\r\ntext;labels\r\na, b;x\r\n",  # what Excel reads
+        "sep=;\r\ntext;labels\r\na, b;x\r\n",  # Excel's way to name the delimiter
         "\ufeffsep=;\ntext;labels\na, b;x\n",
-        "text;labels;notes (short, long)\na, b;x;\n",  # the names of columns tell the delimiter
+        "text;labels;notes (short, long)\na, b;x;\n",  # the names of columns show the delimiter
         "text\tlabels\tnotes; and more, perhaps\na, b\tx\t\n",
     ],
 )
@@ -202,7 +202,7 @@ def test_standard_input(suffix, form, tmp_path, monkeypatch):
     assert labels_of(read("-")) == [["0"]]
     given(b"0 0:1\n")
     assert labels_of(read("-")) == [["0"]]
-    given(b"1 10000 20000\n17 0:1\n")  # a header longer than what tells the compression
+    given(b"1 10000 20000\n17 0:1\n")  # a header longer than the magic bytes of compressions
     assert labels_of(read("-")) == [["17"]]
     given(b"a longer text __label__x\n")
     assert labels_of(read("-")) == [["x"]]

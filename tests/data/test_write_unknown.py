@@ -75,7 +75,7 @@ def test_parquet_keeps_types_and_gives_them_back(described, tmp_path):
     copied(table, tmp_path / "back" / "train.jsonl")
     back = records(tmp_path / "back" / "train.jsonl")
     wanted = [json.loads(row) for row in ROWS]
-    wanted[1] |= {"id": "7", "none": None}  # a column of ids has one type, and an absent value is null
+    wanted[1] |= {"id": "7", "none": None}  # a column of ids has one type, and a missing value is null
     assert back == wanted
     assert (tmp_path / "back" / "labels.jsonl").read_text().splitlines() == LABELS
 

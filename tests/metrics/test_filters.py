@@ -9,7 +9,7 @@ from scipy import sparse
 from labelwood.arrays.topk import TopK
 from labelwood.errors import LabelwoodError
 from labelwood.metrics import apply_filter, evaluate, extra_candidates
-from labelwood.metrics.filters import answered_and_filtered
+from labelwood.metrics.filters import filtered_answers
 
 IDS = np.array([[4, 7, 2], [7, 4, -1]], np.int32)
 TOP = TopK(IDS, np.array([[0.9, 0.5, 0.1], [0.8, 0.3, -np.inf]], np.float32))
@@ -89,8 +89,8 @@ def test_a_filtered_row_still_has_k_answers():
         asked.append(k)
         return TopK(TOP.ids[:, :k], TOP.scores[:, :k])
 
-    assert answered_and_filtered(answer, 1, None, n_rows=len(TOP)).ids.shape == (len(TOP), 1)
-    kept = answered_and_filtered(answer, 1, [(0, TOP.ids[0, 0])], n_rows=len(TOP))
+    assert filtered_answers(answer, 1, None, n_rows=len(TOP)).ids.shape == (len(TOP), 1)
+    kept = filtered_answers(answer, 1, [(0, TOP.ids[0, 0])], n_rows=len(TOP))
     assert kept.ids[0].tolist() == [TOP.ids[0, 1]]
     assert kept.ids[1].tolist() == [TOP.ids[1, 0]]
     assert asked == [1, 2]

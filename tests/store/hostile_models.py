@@ -1,11 +1,11 @@
 """Models of every kind, altered as an attacker would: every hash and size is right, but the contents are false.
 
-    for change in changes(model, rng):          # or every_number(model), which goes through them all
+    for change in changes(model, rng):          # or every_number(model), which changes each number in turn
         write(folder, change)
-        outcome = tried(folder, verify=True)    # in a process with little memory and time
+        outcome = tried(folder, verify=True)    # in a process with limits on memory and time
 
-`SOUND` are the outcomes that are fine: an answer, a `LabelwoodError` instead of one ("late"), or a `ModelError` of one
-sentence that says where the model lies.
+`SOUND` are the acceptable outcomes: an answer, a `LabelwoodError` instead of an answer ("late"), or a `ModelError` of
+one sentence that names the path of the model.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SIZE = 20_000
 
-# Saves two states in turns until it is told to stop by the end of its input, or for good.
+# Saves two states in turn until its input ends or it is killed.
 SAVER = f"""
 import sys, threading
 from labelwood import store
@@ -53,7 +53,7 @@ for _ in range(25):
             os._exit(0)
     time.sleep(chance.uniform(0.005, 0.06))
     got = store.read(path)
-    # Once may not do: Python drops an interrupt that falls into a destructor.
+    # One signal may not be enough: Python drops an interrupt during a destructor.
     while os.waitpid(child, os.WNOHANG)[0] == 0:
         os.kill(child, sign)
         time.sleep(0.01)

@@ -144,7 +144,7 @@ def swapping(function, nth, place, away, victim):
         nonlocal count
         count += 1
         result = function(*args, **kwargs)
-        # The open folder is the one that the lock is for; before that, the path says where to save.
+        # After the lock, the open folder decides where to save; before it, the path does.
         if count == nth and not away.exists() and any(path.name.startswith(".saving-") for path in place.iterdir()):
             place.rename(away)
             place.symlink_to(victim)

@@ -149,9 +149,9 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     if isinstance(Y, Sparse):
         result = Y
     elif sparse.issparse(Y):
-        result = _without_zeros(_sparse(Y, name, _to_ones(name)))
+        result = _drop_zeros(_sparse(Y, name, _to_ones(name)))
     else:
-        result = _without_zeros(_sparse_ones(as_matrix(Y, name), name))
+        result = _drop_zeros(_sparse_ones(as_matrix(Y, name), name))
     if n_rows is not None and result.n_rows != n_rows:
         raise LabelwoodError(
             f"{name} has {result.n_rows} rows and X has {n_rows}: give each row of X its row of labels in {name}"
@@ -175,7 +175,7 @@ def _sparse_ones(dense: Floats, name: str) -> Sparse:
     return from_dense(dense)
 
 
-def _without_zeros(marks: Sparse) -> Sparse:
+def _drop_zeros(marks: Sparse) -> Sparse:
     kept = marks.values != 0
     if kept.all():
         return marks._replace(values=np.ones_like(marks.values))

@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.pairs import as_pairs
 from labelwood.arrays.rows import Floats, as_csr, as_matrix
 from labelwood.arrays.values import plain_array
 from labelwood.data.fields import Fields
-from labelwood.data.texts import strings
+from labelwood.data.texts import as_strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.index import LabelIndex
 
@@ -74,7 +74,7 @@ class Dataset:
             parts = ", ".join(f"{name} has {size}" for name, size in given.items())
             raise LabelwoodError(f"the parts of a dataset have different numbers of rows: {parts}")
         if self.filters is not None:
-            object.__setattr__(self, "filters", self._checked_filters())
+            object.__setattr__(self, "filters", self._filter_pairs())
         if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
             raise LabelwoodError("a dataset with Y needs a name for each of its labels")
 
@@ -82,20 +82,20 @@ class Dataset:
         """Turns lists and arrays into the Arrow and scipy types of the parts."""
         for name in ("texts", "ids", "label_texts"):
             if name in new and isinstance(value := getattr(self, name), list | tuple | np.ndarray):
-                object.__setattr__(self, name, strings(value, name))
+                object.__setattr__(self, name, as_strings(value, name))
         for name in ("sparse", "Y", "label_features"):
             if name in new and (value := getattr(self, name)) is not None:
                 # Y keeps the order of a row's labels: another field may hold a value for each label, in this order.
                 object.__setattr__(self, name, as_csr(value, name, keep_order=name == "Y"))
         if "Y" in new and self.Y is not None and not self.Y.data.all():
-            object.__setattr__(self, "Y", _without_zeros(self.Y))
+            object.__setattr__(self, "Y", _drop_zeros(self.Y))
         if "dense" in new and self.dense is not None:
             object.__setattr__(self, "dense", as_matrix(self.dense, "dense"))
         if self.labels is not None and not isinstance(self.labels, LabelIndex):
             object.__setattr__(self, "labels", LabelIndex(self.labels))
 
-    def _checked_filters(self) -> NDArray[np.int64]:
-        pairs = checked_pairs(self.filters, len(self))
+    def _filter_pairs(self) -> NDArray[np.int64]:
+        pairs = as_pairs(self.filters, len(self))
         if len(pairs) and self.labels is not None and pairs[:, 1].max() >= len(self.labels):
             raise LabelwoodError(
                 f"filters name label {pairs[:, 1].max()} of {len(self.labels)}: count labels from zero"
@@ -121,7 +121,7 @@ class Dataset:
     @classmethod
     def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
         """A dataset from Python lists: texts and the names of each text's labels."""
-        rows = strings(texts, "texts")
+        rows = as_strings(texts, "texts")
         if labels is None:
             return cls(texts=rows)
         index = LabelIndex()
@@ -324,7 +324,7 @@ def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Fl
     return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
 
 
-def _without_zeros(Y: Any) -> Any:
+def _drop_zeros(Y: Any) -> Any:
     """Y without stored zeros, because they do not mean labels."""
     kept = Y.copy()
     kept.eliminate_zeros()

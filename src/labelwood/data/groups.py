@@ -12,7 +12,7 @@ from labelwood.arrays.rows import as_csr
 from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names
 from labelwood.data.distinct import distinct
 from labelwood.data.fields import add_group_fields
-from labelwood.data.texts import strings
+from labelwood.data.texts import as_strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.labels.index import LabelIndex
@@ -26,7 +26,7 @@ def merge_groups(groups: Groups) -> Groups:
 
     Example:
         >>> Y = from_names([["a"], ["a", "b"], []], LabelIndex())
-        >>> one = merge_groups(Groups(np.arange(3), Y, strings(["page", "page", "other"], "ids")))
+        >>> one = merge_groups(Groups(np.arange(3), Y, as_strings(["page", "page", "other"], "ids")))
         >>> one.of_row.tolist(), one.ids.to_pylist(), one.Y.toarray().tolist()
         ([0, 0, 1], ['page', 'other'], [[1.0, 1.0], [0.0, 0.0]])
     """
@@ -115,7 +115,7 @@ def rows_with_labels(data: Dataset, Y: Any) -> Dataset:
     names = _names_or_numbers(groups.ids, np.arange(len(sizes)))
     ids = [f"{names[group]}#{row}" for group, row in zip(groups.of_row.tolist(), own, strict=True)]
     fields = add_group_fields(data.fields, groups.fields, groups.of_row)
-    return replace(data, Y=Y, ids=strings(ids, "ids"), groups=None, fields=fields)
+    return replace(data, Y=Y, ids=as_strings(ids, "ids"), groups=None, fields=fields)
 
 
 def fields_of_both(data: Dataset) -> list[str]:

@@ -181,12 +181,12 @@ class Source:
         except FileNotFoundError:
             raise InputError("there is no such file; check the name", str(self.path)) from None
         except (OSError, ValueError) as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
         if stat.S_ISDIR(mode):
             raise InputError("is a folder; name a file in it", self.path)
         return "file" if stat.S_ISREG(mode) else "stream"
 
-    def _unreadable(self, error: Exception) -> InputError:
+    def _read_error(self, error: Exception) -> InputError:
         reason = getattr(error, "strerror", None) or error
         return self.error(f"cannot be read ({reason}); check the name and its permissions")
 
@@ -194,7 +194,7 @@ class Source:
         try:
             return self.path.open("rb")
         except OSError as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
 
     def _open_content(self) -> IO[bytes]:
         raw = sys.stdin.buffer if self.is_stdin else self._raw()
@@ -205,7 +205,7 @@ class Source:
             else:
                 raw.seek(0)
         except OSError as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
         kind = _compression(magic)
         return cast("IO[bytes]", _GuardedStream(self, raw, _decompressing(raw, kind), kind is not None))
 

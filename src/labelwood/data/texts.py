@@ -10,11 +10,11 @@ from labelwood.arrays.threads import FEW
 from labelwood.errors import LabelwoodError
 
 
-def strings(values: Any, name: str) -> Any:
+def as_strings(values: Any, name: str) -> Any:
     """The values as an Arrow array of strings; raises if a value is not a string.
 
     Example:
-        >>> len(strings(["a", "b"], "texts"))
+        >>> len(as_strings(["a", "b"], "texts"))
         2
     """
     if isinstance(values, str):
@@ -34,7 +34,7 @@ def as_texts(texts: Any, name: str) -> Any:
         >>> as_texts(["a dog"], "texts").to_pylist()
         ['a dog']
     """
-    found = strings(texts, name)
+    found = as_strings(texts, name)
     if hasattr(found, "combine_chunks"):
         found = found.combine_chunks()
     if found.null_count:

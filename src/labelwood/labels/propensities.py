@@ -97,7 +97,7 @@ def inverse_propensities(
         raise ParameterError(f"a is {a} and b is {b} but a should be at least 0 and b above 0")
     n_rows = whole_number(n_rows, "n_rows", most=2**63 - 1)
     c = max(0.0, math.log(n_rows) - 1) * (b + 1) ** a
-    counts = _checked_frequencies(frequencies)
+    counts = _as_frequencies(frequencies)
     return InversePropensities(1 + c * (counts + b) ** -a, 1 + c * b**-a)
 
 
@@ -117,7 +117,7 @@ def family_of(dataset: str) -> str:
     return "amazon" if re.search("amazon(?!cat)", name) else "default"
 
 
-def _checked_frequencies(frequencies: Any) -> NDArray[np.float64]:
+def _as_frequencies(frequencies: Any) -> NDArray[np.float64]:
     counts = real_numbers(plain_array(frequencies, "frequencies"), "frequencies", np.float64)
     if counts.ndim != 1:
         raise LabelwoodError(f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)")

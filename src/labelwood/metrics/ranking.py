@@ -8,8 +8,8 @@ from typing import Any
 from labelwood.arrays.rows import Sparse
 from labelwood.arrays.topk import check_k
 from labelwood.errors import ParameterError
-from labelwood.metrics.filters import ranked_and_filtered
-from labelwood.metrics.predictions import collect, gains, truth
+from labelwood.metrics.filters import best_after_filter
+from labelwood.metrics.predictions import label_gains, ranking_sums, true_labels
 
 METRICS = ("P", "nDCG", "PSP", "PSnDCG", "R", "coverage", "microF1", "macroF1")
 _PROPENSITY_SCORED = frozenset({"PSP", "PSnDCG"})
@@ -65,12 +65,12 @@ def evaluate(
         >>> evaluate(top, Y, ks=(1, 2), metrics=("P", "R"))
         {'P@1': 50.0, 'P@2': 50.0, 'R@1': 25.0, 'R@2': 50.0}
     """
-    ks = _checked_ks(ks)
+    ks = _sorted_ks(ks)
     names = _select_metrics(metrics, inv_propensity)
-    best = ranked_and_filtered(top, max(ks), filters, n_threads)
-    labels = truth(Y, len(best))
-    gain = gains(inv_propensity if _PROPENSITY_SCORED & set(names) else None, labels.n_cols)
-    sums = collect(best, labels, ks, gain, count_labels=bool(_OVER_LABELS & set(names)), n_threads=n_threads)
+    best = best_after_filter(top, max(ks), filters, n_threads)
+    labels = true_labels(Y, len(best))
+    gain = label_gains(inv_propensity if _PROPENSITY_SCORED & set(names) else None, labels.n_cols)
+    sums = ranking_sums(best, labels, ks, gain, count_labels=bool(_OVER_LABELS & set(names)), n_threads=n_threads)
     return {
         f"{name}@{k}": 100 * _FORMULAS[name](_SumsAtK(sums, ks, i, labels)) for name in names for i, k in enumerate(ks)
     }
@@ -107,7 +107,7 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def _checked_ks(ks: Sequence[int]) -> list[int]:
+def _sorted_ks(ks: Sequence[int]) -> list[int]:
     checked = sorted({check_k(k) for k in ks}) if isinstance(ks, Iterable) else []
     if not checked:
         raise ParameterError(f"ks is {ks!r}: give at least one k in a list, such as ks=(1, 3, 5)")

@@ -13,8 +13,8 @@ from labelwood.arrays.rows import Sparse
 from labelwood.arrays.topk import TopK, check_k
 from labelwood.arrays.values import plain_array
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.metrics.filters import ranked_and_filtered
-from labelwood.metrics.predictions import collect, truth
+from labelwood.metrics.filters import best_after_filter
+from labelwood.metrics.predictions import ranking_sums, true_labels
 from labelwood.metrics.ranking import evaluate
 
 BINS = ("head", "torso", "tail")
@@ -62,8 +62,8 @@ def per_label(top: Any, Y: Any, k: int, *, filters: Any = None, n_threads: int |
         >>> table.true.tolist(), table.predicted.tolist(), table.correct.tolist()
         ([1, 0, 2], [1, 0, 1], [0, 0, 1])
     """
-    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
-    return _label_table(best, truth(Y, len(best)), k, n_threads)
+    best = best_after_filter(top, check_k(k), filters, n_threads)
+    return _label_table(best, true_labels(Y, len(best)), k, n_threads)
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def per_bin(
         torso 1 0.0 0.0
         tail 1 33.3 100.0
     """
-    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
-    labels = truth(Y, len(best))
-    counts = _checked_counts(frequencies, labels.n_cols)
+    best = best_after_filter(top, check_k(k), filters, n_threads)
+    labels = true_labels(Y, len(best))
+    counts = _as_counts(frequencies, labels.n_cols)
     high, low = frequency_thresholds(counts) if thresholds is None else thresholds
     if not isinstance(high, int | np.integer) or not isinstance(low, int | np.integer) or high < low:
         raise ParameterError(f"thresholds are {(high, low)} but the head's should be at least the torso's")
@@ -153,7 +153,7 @@ def frequency_thresholds(frequencies: Any, shares: Sequence[float] = (1 / 3, 2 /
     """
     if len(shares) != 2 or not 0 <= shares[0] <= shares[1] <= 1:
         raise ParameterError(f"shares are {tuple(shares)} but should be two numbers from 0 to 1 that do not descend")
-    ordered = np.sort(_checked_counts(frequencies, 0))[::-1]
+    ordered = np.sort(_as_counts(frequencies, 0))[::-1]
     total = ordered.sum()
     if total == 0:
         return 1, 1
@@ -199,11 +199,11 @@ def _keep_labels(top: TopK, member: NDArray[np.bool_], k: int) -> TopK:
 
 
 def _label_table(top: TopK, labels: Sparse, k: int, n_threads: int | None) -> LabelTable:
-    sums = collect(top, labels, [k], np.zeros(0), count_labels=True, n_threads=n_threads)
+    sums = ranking_sums(top, labels, [k], np.zeros(0), count_labels=True, n_threads=n_threads)
     return LabelTable(sums["label_truths"], sums["label_predictions"], sums["label_corrects"])
 
 
-def _checked_counts(frequencies: Any, n_labels: int) -> Counts:
+def _as_counts(frequencies: Any, n_labels: int) -> Counts:
     counts = plain_array(frequencies, "frequencies")
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or _out_of_range(counts):
         raise LabelwoodError("frequencies must be one whole number of at least 0 a label: pass label_frequencies(Y)")

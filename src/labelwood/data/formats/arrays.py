@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.data.dataset import Dataset, ones
-from labelwood.data.formats.npz import as_float32, open_archive, sound
+from labelwood.data.formats.npz import archive_errors, as_float32, open_archive
 from labelwood.data.formats.sparse_lines import assign_label_ids, catalogue_lines
 from labelwood.data.label_files import with_label_numbers, write_label_names
 from labelwood.data.publishing import binary_output
@@ -31,9 +31,13 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """The rows of one split, each flattened to a vector."""
+    """Yields the rows of one split, each flattened to a vector."""
     source, split = reading.source, reading.split
-    with sound(source, "npz file", "numpy.savez"), source.seekable() as stream, open_archive(source, stream) as file:
+    with (
+        archive_errors(source, "npz file", "numpy.savez"),
+        source.seekable() as stream,
+        open_archive(source, stream) as file,
+    ):
         if f"x_{split}" not in file:
             raise source.error(f"has no array x_{split} (it has: {', '.join(file)}); name a split that it has")
         X = _rows(source, f"x_{split}", file[f"x_{split}"])

@@ -16,7 +16,7 @@ from labelwood.errors import InputError
 
 
 @contextlib.contextmanager
-def sound(source: Source, what: str, function: str) -> Iterator[None]:
+def archive_errors(source: Source, what: str, function: str) -> Iterator[None]:
     """Turns every exception of numpy and scipy for a damaged archive into one sentence.
 
     Almost any exception can occur: the archive's directory, its compression, an array's header and its content are each

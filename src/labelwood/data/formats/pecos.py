@@ -11,7 +11,7 @@ from typing import Any
 from scipy import sparse
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.npz import as_float32, open_archive, sound
+from labelwood.data.formats.npz import archive_errors, as_float32, open_archive
 from labelwood.data.formats.sparse_lines import assign_label_ids, check_width, with_all_columns
 from labelwood.data.label_files import write_label_names
 from labelwood.data.publishing import binary_output
@@ -72,7 +72,7 @@ def load_matrix(source: Source, columns: str = "features") -> Any:
 
     `columns` says what its columns are: "features" or "labels".
     """
-    with sound(source, "sparse matrix", "scipy.sparse.save_npz"), source.seekable() as stream:
+    with archive_errors(source, "sparse matrix", "scipy.sparse.save_npz"), source.seekable() as stream:
         with open_archive(source, stream) as file:
             kind, shape = str(file["format"].astype(str)), tuple(file["shape"].tolist())
             parts = {name: file[name] for name in _PARTS.get(kind, ())}
