@@ -20,7 +20,7 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 ## test                        All checks: lint, types, and every test.
-test: lint types test-fast native-test test-rest
+test: lint test-fast types native-test test-rest
 
 ## test-fast                   The tests without the markers deep and slow, in about a minute: run it all the time.
 # Torch and what comes with it are hidden, so a test that needs them and lacks the marker fails here.

@@ -1,6 +1,6 @@
 """How many files and functions of Labelwood a request passes, and how often each kind of check runs on the way.
 
-Usage: python -m lab.journeys [--json] [JOURNEY …]
+Usage: python -m lab.journeys [--json | --list] [JOURNEY …]
 
 Another version is measured by its own interpreter: OTHER/.venv/bin/python lab/journeys.py.
 
@@ -85,6 +85,13 @@ class Trace:
             **{f"checks: {check}": self.checks[check] for check in CHECKS},
         }
 
+    def functions(self) -> dict[str, list[str]]:
+        """The functions of each file, in the order of their first calls."""
+        found: dict[str, list[str]] = {}
+        for file, function in dict.fromkeys(self.calls):
+            found.setdefault(Path(file).relative_to(SOURCE).as_posix(), []).append(function.partition(":")[0])
+        return found
+
     def _enter(self, frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
         if not code.co_filename.startswith(SOURCE):
@@ -107,8 +114,8 @@ class Trace:
         return self._line
 
 
-def counted(journey: Journey, only_second: str | None = None) -> dict[str, int]:
-    """The figures of a journey that has been made before."""
+def traced(journey: Journey, only_second: str | None = None) -> Trace:
+    """What a journey passes that has been made before."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         journey()
         trace = Trace(only_second)
@@ -116,7 +123,7 @@ def counted(journey: Journey, only_second: str | None = None) -> dict[str, int]:
         with trace.on():
             journey()
         gc.enable()
-    return trace.figures()
+    return trace
 
 
 def command(*arguments: object) -> None:
@@ -167,20 +174,29 @@ NEEDS = {"suggest, Series": "pandas", "step of PRIME": "torch"}
 ONLY_SECOND = {"step of PRIME": "Trainer.step"}
 
 
-def figures(names: list[str]) -> dict[str, dict[str, int]]:
-    """Of each journey whose packages are installed."""
+def traces(names: list[str]) -> dict[str, Trace]:
+    """Those of the journeys whose packages are installed."""
     found = {}
     for name in names:
         if name in NEEDS and find_spec(NEEDS[name]) is None:
             sys.stderr.write(f"{name}: left out, because {NEEDS[name]} is not installed\n")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = counted(JOURNEYS[name](Path(folder)), ONLY_SECOND.get(name))
+            found[name] = traced(JOURNEYS[name](Path(folder)), ONLY_SECOND.get(name))
     return found
 
 
+def listing(found: dict[str, Trace]) -> str:
+    """The files and functions of each journey."""
+    lines = []
+    for name, trace in found.items():
+        lines.append(f"{name}\n")
+        lines += [f"    {file}: {', '.join(functions)}\n" for file, functions in trace.functions().items()]
+    return "".join(lines)
+
+
 def table(found: dict[str, dict[str, int]]) -> str:
-    """A line a journey, in Markdown."""
+    """The figures in Markdown, one line for each journey."""
     heads = list(next(iter(found.values())))
     lines = [["journey", *heads], ["---"] * (1 + len(heads))]
     lines += [[name, *map(str, each.values())] for name, each in found.items()]
@@ -192,11 +208,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("journeys", nargs="*", metavar="JOURNEY", help=f"of: {'; '.join(JOURNEYS)}")
     arguments.add_argument("--json", action="store_true", help="one object instead of a table")
+    arguments.add_argument("--list", action="store_true", help="files and functions instead of their numbers")
     options = arguments.parse_args()
     if unknown := set(options.journeys) - set(JOURNEYS):
         arguments.error(f"there is no journey {unknown.pop()!r}; there are: {'; '.join(JOURNEYS)}")
-    found = figures(options.journeys or list(JOURNEYS))
-    sys.stdout.write(json.dumps(found) + "\n" if options.json else table(found))
+    found = traces(options.journeys or list(JOURNEYS))
+    figures = {name: trace.figures() for name, trace in found.items()}
+    sys.stdout.write(listing(found) if options.list else json.dumps(figures) + "\n" if options.json else table(figures))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ namespace labelwood {
 namespace {
 
 constexpr int kPauses = 500;    // some microseconds, after which the processor is offered to others
-constexpr int kPatience = 2000;  // pauses until the leader does the tasks of those who do not come
+constexpr int kPatience = 2000;  // pauses before the leader takes over the tasks that no helper took
 
 inline void pause() {
 #if defined(__x86_64__)
@@ -58,7 +58,7 @@ void Crew::each(int n, const std::function<void(int)>& task) {
       if (take(number, static_cast<uint32_t>(loop / (kMost + 1)))) work(number), --others;
     pauses = 0;
   }
-  // Who waits in vain does not wait the next time, until somebody comes again.
+  // If no helper took a task in this loop, the next loop does not wait for them.
   patience_ = size_ > 1 && others > 0 ? kPatience : 0;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }

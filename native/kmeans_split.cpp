@@ -32,7 +32,7 @@ void KMeansSplit::split(std::span<int32_t> labels, int64_t offset, uint64_t stre
   const auto border = std::stable_partition(labels.begin(), labels.end(), std::not_fn(is_empty));
   const auto told_apart = labels.first(border - labels.begin());
   const int64_t n_empty = std::ssize(labels) - std::ssize(told_apart);
-  // Labels without a vector make a part of their own, for which a center is spared.
+  // Labels without a vector form a part of their own; one of the parts is reserved for them.
   const int64_t room = options_.arity - (n_empty > 0);
   const int64_t wanted = std::ssize(told_apart) / std::max<int64_t>(2 * int64_t{options_.min_size}, options_.max_leaf / kPerLeaf);
   const int64_t n_centers = std::clamp<int64_t>(wanted, 1, room);

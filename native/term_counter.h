@@ -18,7 +18,7 @@ class TermCounter {
 
   // The numbers of the terms that are none of those before them, ascending; count(i) and key(i) are known of these.
   //
-  // Whether a term is new cannot be foretold, so no branch depends on it. All terms write their number to their slot,
+  // The processor cannot predict whether a term is new, so no branch depends on it. All terms write their number to their slot,
   // last to first, and then find there the first that has this slot: nearly always the same term. The others look once
   // more, for different slots.
   std::span<const uint16_t> count(const uint8_t* bytes, std::span<const Analyzer::Term> terms) {

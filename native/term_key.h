@@ -16,7 +16,8 @@ struct TermKey {
   uint64_t first;  // the first eight bytes, or all there are
   uint64_t hash;   // of all bytes
 
-  // Of n bytes, where at least eight can be read. No branch depends on a short term's length: it could not be foretold.
+  // Of n bytes, where at least eight can be read. No branch depends on the length of a short term: the processor could
+  // not predict it.
   static TermKey of(const uint8_t* p, size_t n) {
     const size_t beyond = std::max<size_t>(n, 8) - 8;
     const uint64_t kept = kKept[n - beyond];

@@ -21,6 +21,8 @@ pytest.importorskip("sphinx", reason="the site needs the extra docs")
 pytest.importorskip("myst_parser", reason="the site needs the extra docs")
 pytest.importorskip("furo", reason="the site needs the extra docs")
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[1] / "docs"
 LOST = "---\norphan: true\n---\n\n# Lost\n\n[nowhere](no_such_page.md)\n"
 

@@ -24,7 +24,7 @@ from lab.benchmarks.rivals.contenders import SETTINGS
 from lab.benchmarks.rivals.prepared import prepare
 from labelwood.metrics import evaluate
 
-HELD_OUT = 6  # every so-manieth row of a random order
+HELD_OUT = 6  # one row in six, in a random order
 
 
 def main() -> None:

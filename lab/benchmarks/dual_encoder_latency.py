@@ -113,7 +113,7 @@ def main():
     arguments.add_argument("--max-tokens", type=int, default=32)
     arguments.add_argument("--backends", nargs="+", default=["torch", "onnx", "onnx-int8"])
     arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--table", type=Path, help="the figures in Markdown, for lab/benchmarks/tables.py")
+    arguments.add_argument("--table", type=Path, help="the figures in Markdown, for lab/benchmarks/page.py")
     args = arguments.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -143,7 +143,7 @@ def main():
     arguments.add_argument("--rivals", action="store_true")
     arguments.add_argument("--vectors", type=Path, metavar="FOLDER")
     arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--table", type=Path, help="the figures in Markdown, for lab/benchmarks/tables.py")
+    arguments.add_argument("--table", type=Path, help="the figures in Markdown, for lab/benchmarks/page.py")
     args = arguments.parse_args()
     texts, queries = vectors_of(args.texts, max(args.labels), args), vectors_of(args.asking, args.queries, args)
     found, all_cores = {}, cores()

@@ -79,7 +79,10 @@ CANNOT = {
 }
 
 
-@pytest.fixture(params=CASES)
+OF_TORCH = {"multi-instance", "prime"}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.deep] * (name in OF_TORCH)) for name in CASES])
 def kind(request):
     """Each kind of model; a test that names a promise skips those that cannot make it."""
     marker = request.node.get_closest_marker("promise")

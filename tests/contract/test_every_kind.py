@@ -308,3 +308,31 @@ def test_a_tagger_takes_any_of_them(kind):
     ((name, score), *_), *_ = tagger.suggest(as_texts(X[:2]), k=3)
     assert name in names[0]
     assert isinstance(score, float)
+
+
+def test_a_tagger_that_was_only_looked_at_is_not_fitted(kind):
+    tagger = lw.TextClassifier(model=kind.make())
+    tagger.settled()
+    with pytest.raises(NotFittedError, match="call fit first"):
+        tagger.suggest(["a text"])
+
+
+def test_what_is_given_beside_a_dataset_is_used():
+    class Recording(lw.PrimeClassifier):
+        def _fit(self, examples):
+            told.append(examples)
+
+    told = []
+    data = lw.Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]])
+    for model in (Recording(), lw.TextClassifier(model=Recording())):
+        model.fit(data, label_texts=["beasts", "herbs"], filters=[(0, 1)])
+    assert [examples.label_texts.to_pylist() for examples in told] == [["beasts", "herbs"]] * 2
+    assert [examples.filters.tolist() for examples in told] == [[[0, 1]]] * 2
+
+
+def test_sparse_and_dense_features_of_a_dataset_are_not_dropped(kind):
+    model = kind.make()
+    if model.takes == "features":
+        data = lw.Dataset(sparse=X, dense=X.toarray(), Y=Y, labels=[f"label {i}" for i in range(Y.shape[1])])
+        with pytest.raises(LabelwoodError, match="TextClassifier, which joins them"):
+            model.fit(data)

@@ -218,3 +218,15 @@ def test_semicolons_or_tabs_may_separate_columns(tmp_path):
         data = read(path)
         assert data.texts.to_pylist() == ["a dog"]
         assert list(data.labels) == ["x", "y"]
+
+
+def test_a_path_that_a_chunk_says_wrong_is_not_relied_on(tmp_path):
+    """The schema says which column a chunk is of; the chunk says it again."""
+    pq.write_table(pa.table({"text": ["a dog"] * 50, "labels": [["animal"]] * 50}), tmp_path / "rows.parquet")
+    content = (tmp_path / "rows.parquet").read_bytes()
+    at = content.rindex(b"list", 0, content.rindex(b"ARROW:schema"))
+    (tmp_path / "rows.parquet").write_bytes(content[:at] + b":ist" + content[at + 4 :])
+    chunk = pq.read_metadata(tmp_path / "rows.parquet").row_group(0).column(1)
+    assert chunk.path_in_schema == "labels.:ist.element"
+    data = read(tmp_path / "rows.parquet")
+    assert labels_of(data) == [["animal"]] * 50

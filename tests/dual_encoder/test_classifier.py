@@ -312,7 +312,7 @@ def test_patience_without_rows_to_measure_on_is_one_clear_sentence(data):
 def test_what_is_filtered_is_no_answer_to_learn_even_if_it_is_marked_as_one():
     known = as_known(as_labels([[1, 1, 0], [0, 1, 0]]), [(0, 1), (1, 2), (1, 2)], n_labels=3)
     assert known.truth.to_scipy().toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert known.spared.to_scipy().toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
+    assert known.never_negative.to_scipy().toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
     with pytest.raises(LabelwoodError, match="no label in any row"):
         as_known(as_labels([[1, 0]]), [(0, 0)], n_labels=2)
 

@@ -71,8 +71,8 @@ def test_a_row_whose_columns_are_all_true_costs_nothing():
 
 def test_a_spared_column_is_neither_positive_nor_negative():
     sims, truth = torch.tensor([[0.5, 0.9, 0.4]]), torch.tensor([[True, False, False]])
-    spared = torch.tensor([[True, True, False]])
-    assert hardest_triplets(sims, truth, spared).item() == pytest.approx(0.1)
+    never_negative = torch.tensor([[True, True, False]])
+    assert hardest_triplets(sims, truth, never_negative).item() == pytest.approx(0.1)
 
 
 def test_pairs_of_a_filter_are_no_negatives():
@@ -80,7 +80,7 @@ def test_pairs_of_a_filter_are_no_negatives():
     marks = Y.to_scipy().toarray()
     marks[1, 4] = 1  # a pair that is neither right nor wrong
     how, both = settings_with(margin=1.0, dropout=0.0), np.array([1, 4])
-    trainer = ClassifierTrainer(queries, prototypes, Y, how, spared=as_labels(marks, 40))
+    trainer = ClassifierTrainer(queries, prototypes, Y, how, never_negative=as_labels(marks, 40))
     assert trainer.step(both).item() < ClassifierTrainer(*made(), how).step(both).item()
     texts, Y, label_texts = texts_and_labels()
     model = lw.PrimeClassifier(settings=WITH).fit(texts, Y, label_texts, filters=[(0, 3)])

@@ -152,15 +152,15 @@ def test_mined_labels_are_near_and_never_true():
 @pytest.mark.parametrize("columns", ["sampled", "all"])
 def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
     Y = np.eye(4, dtype=np.float32)
-    spared = Y.copy()
-    spared[0, 1] = spared[2, 3] = 1
+    never_negative = Y.copy()
+    never_negative[0, 1] = never_negative[2, 3] = 1
     sampler = BatchSampler(
-        from_dense(Y), BatchSettings(positives=1, columns=columns), seed=0, spared=from_dense(spared)
+        from_dense(Y), BatchSettings(positives=1, columns=columns), seed=0, never_negative=from_dense(never_negative)
     )
     batch = sampler.batch(np.arange(4), epoch=0, step=0)
     truth = np.zeros((4, 4))
     truth[batch.true_rows, batch.true_labels] = 1
-    assert np.array_equal(truth, spared[:, batch.labels])
+    assert np.array_equal(truth, never_negative[:, batch.labels])
     assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from lab import journeys
-from lab.journeys import Trace, counted, figures
+from lab.journeys import Trace, traced, traces
 
 PACKAGE = {
     "one.py": """
@@ -46,11 +46,13 @@ def package(tmp_path, monkeypatch):
 
 
 def test_files_functions_and_changes_of_file_are_counted(package):
-    found = counted(package.first)
+    trace = traced(package.first)
+    found = trace.figures()
     assert (found["files"], found["functions"]) == (2, 5)
     assert found["calls"] == 1 + 3 + 3 + 3 + 2
     assert found["changes"] == 1 + 2 + 2  # into two.py three times, and back twice
     assert found["checks: parameters"] == 3
+    assert trace.functions() == {"one.py": ["first", "second"], "two.py": ["check_params", "third", "check_all"]}
 
 
 def test_only_the_second_call_of_a_function_may_be_counted(package):
@@ -62,7 +64,6 @@ def test_only_the_second_call_of_a_function_may_be_counted(package):
 
 @pytest.mark.parametrize("journey", ["train four rows", "suggest, list"])
 def test_a_journey_is_the_same_each_time(journey):
-    first, second = figures([journey]), figures([journey])
+    first, second = (traces([journey])[journey].figures() for _ in range(2))
     assert first == second
-    assert first[journey]["files"] > 1
-    assert first[journey]["functions"] > first[journey]["files"]
+    assert 1 < first["files"] < first["functions"]

@@ -62,7 +62,8 @@ def data(tmp_path_factory):
 def run(data, output, *how):
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads of two tests at once would wait for each other
     command = [sys.executable, *RUN, data, "-o", output, *how]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300, env=alone)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=300, env=alone)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -227,6 +227,7 @@ def test_ctrl_c_stops_training_within_a_second():
     assert not hasattr(model, "n_labels_"), "an interrupted model is not fitted"
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_threads_times_features_times_labels():
     code = """
 import sys, numpy as np, labelwood as lw

@@ -145,6 +145,7 @@ def test_a_label_in_several_leaves_is_one_answer_with_the_best_of_its_scores(see
         np.testing.assert_allclose(first.scores, np.sort(exact, axis=1)[:, ::-1][:, :10], rtol=2e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**31), st.booleans(), st.sampled_from([1, 2, 4, None]))
 def test_the_mean_of_a_label_is_over_the_leaves_that_the_beam_reaches(seed, coarse, beam):

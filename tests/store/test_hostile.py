@@ -33,6 +33,7 @@ def test_a_flipped_bit_anywhere_is_refused(model, kind):
         survives(model, verify=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("kind", ["arrays", "names"])
 def test_random_damage_with_right_hashes_never_crashes(model, kind, verify):

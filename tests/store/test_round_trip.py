@@ -174,6 +174,7 @@ def test_the_arrays_file_is_one_that_safetensors_reads(tmp_path):
     assert np.array_equal(theirs["tree/leaf/w"], sample().parts["tree"].parts["leaf"].arrays["w"])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_the_arrays_file_has_the_bytes_that_safetensors_would_write(tmp_path_factory, data):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import hashlib
 import numpy as np
@@ -27,6 +29,7 @@ def answer_of(program):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_the_same_texts_give_the_same_bytes_in_every_process():
     assert len({answer_of(PROGRAM) for _ in range(3)}) == 1
 

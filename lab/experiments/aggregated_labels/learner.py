@@ -20,7 +20,7 @@ from labelwood.metrics import evaluate
 
 SETS = ("eurlex4k",)
 K = 5
-HELD_OUT = 6  # every so-manieth training row chooses
+HELD_OUT = 6  # one training row in six chooses
 _PARABEL = {"tree": "balanced", "arity": 2, "max_leaf": 100, "n_trees": 3}
 CANDIDATES: dict[str, dict[str, Any]] = {
     "Parabel's trees": _PARABEL,

@@ -24,7 +24,7 @@ SEEDS = 5
 CLASSES = 10
 SIZES = (4, 50)
 LARGE = 16  # bags of more images than that are large
-HELD_OUT = 6  # every so-manieth bag chooses τ
+HELD_OUT = 6  # one bag in six chooses τ
 TEMPERATURES = (0.5, 1.0, 2.0, 5.0)
 # Of each way `Eagle`'s iterations, and whether vectors are centred.
 WAYS: dict[str, tuple[int, bool] | None] = {

@@ -31,7 +31,7 @@ class Rows:
         return replace(self, Y_train=Y_train, Y_test=Y_test, filters=None)
 
     def held_out(self, every: int) -> Rows:
-        """The training rows again: every so-manieth of a random order to judge by, the others to learn from."""
+        """Splits the training rows at random: one row in `every` is held out to test, the others train."""
         judged = np.random.default_rng(0).permutation(self.X_train.shape[0]) % every == 0
         X, Y = self.X_train, self.Y_train
         return Rows(X[~judged], Y[~judged], X[judged], Y[judged])

@@ -17,7 +17,7 @@ from lab.benchmarks.rivals.prepared import read_split
 
 NAMES = {"eurlex57k": "EURLEX57K", "wordnet": "WordNet", "debian_deps": "Debian", "loc_lcsh": "loc_lcsh"}
 WORD = re.compile(r"\w+")
-HELD_OUT = 6  # every so-manieth training row of a random order chooses settings
+HELD_OUT = 6  # one training row in six, at random, chooses settings
 FORMAT = "fasttext"
 
 

@@ -11,8 +11,11 @@ class Compressible(Protocol):
 
     Example:
         >>> import labelwood as lw
-        >>> isinstance(lw.SoftmaxTreeClassifier(), Compressible), isinstance(lw.TreeClassifier(), Compressible)
-        (True, False)
+        >>> X = Y = [[1.0, 0.0], [0.0, 1.0]]
+        >>> isinstance(lw.SoftmaxTreeClassifier().fit(X, Y), Compressible)
+        True
+        >>> isinstance(lw.TreeClassifier().fit(X, Y), Compressible)
+        False
     """
 
     n_features_in_: int

@@ -46,6 +46,8 @@ class FeatureModel(Model):
                 f"the labels are those of groups and not of single rows, which {type(self).__name__} cannot use: "
                 "use GroupedClassifier"
             )
+        if data.sparse is not None and data.dense is not None:
+            raise LabelwoodError("the data has sparse and dense features: use TextClassifier, which joins them")
         X = data.dense if data.sparse is None else data.sparse
         if data.groups is not None:
             return X, data.groups.Y, {"groups": data.groups.of_row, **given}

@@ -94,7 +94,8 @@ class Model(Params, Saved, ABC):
         What else may be given depends on the model, and what it cannot use is an error: `label_texts`, a text for each
         label; `filters`, pairs (row, label) that are neither right nor wrong, such as a document and itself;
         `row_weights`, how much each row counts; `groups`, the group of each row, where `Y` is groups × labels;
-        `feature_names`, what features are called. If learning fails or is interrupted, the model stays as it was.
+        `feature_names`, what features are called. Of a dataset it takes what it can use. If learning fails or is
+        interrupted, the model stays as it was.
         """
         given: dict[str, Any] = {
             "label_texts": label_texts,

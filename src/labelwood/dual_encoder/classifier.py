@@ -175,13 +175,13 @@ class PrimeClassifier(TextModel):
     def _learn_classifiers(self, rows: Any, known: Known) -> None:
         settings = self.settings_.model_copy(update={"classifiers": as_settings(self.settings).classifiers})
         useful = np.flatnonzero(np.diff(known.truth.indptr))
-        truth, spared = known.of_rows(useful)
+        truth, never_negative = known.of_rows(useful)
         with self._computing(settings) as device:
             from labelwood.dual_encoder.model.encoder import unit
             from labelwood.dual_encoder.training.extreme import ClassifierTrainer
 
             queries = unit(self._vectors(rows.take(useful), device, "texts"))
-            trainer = ClassifierTrainer(queries, self.prototypes_, truth, settings, spared=spared)
+            trainer = ClassifierTrainer(queries, self.prototypes_, truth, settings, never_negative=never_negative)
             with shown(trainer, "training classifiers", enabled=self.verbose and self._writes):
                 self.classifiers_ = trainer.train()
         self.settings_, self._index = settings, None

@@ -47,6 +47,7 @@ class FusedClassifier(TextModel):
     `labels_per_row_`.
 
     Example:
+        >>> from labelwood import TextClassifier
         >>> texts = ["a dog barks", "red roses bloom"] * 20
         >>> model = FusedClassifier(members=[TextClassifier(), TextClassifier(model="centroid")])
         >>> model.fit(texts, np.eye(2)[[0, 1] * 20]).predict_topk(["the dog", "roses"], k=1).ids.ravel().tolist()

@@ -1,4 +1,4 @@
-"""Both ways tried: which of them foretells the labels of groups that were held out."""
+"""Tries both ways and says which of them predicts the labels of held-out groups better."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CANDIDATES = 20  # labels of each row that count for its group
 
 @dataclass(frozen=True)
 class Trial:
-    """How well labels of held-out groups are foretold, from rows that were learned from in either way.
+    """How well labels of held-out groups are predicted, after training in either way.
 
     Fields:
         use: The better way, "assignment" or "baseline".
@@ -78,7 +78,7 @@ def try_both(
         "baseline": baseline_labels(own, counts[~held]),
     }
     found = {
-        way: _foretold(_fresh(model).fit(rows[learned], Y), rows, members[held], counts[held], k)
+        way: _precision(_fresh(model).fit(rows[learned], Y), rows, members[held], counts[held], k)
         for way, Y in given.items()
     }
     return Trial("assignment" if found["assignment"] >= found["baseline"] else "baseline", **found)
@@ -90,7 +90,7 @@ def _fresh(model: Model | None) -> Model:
     return TreeClassifier() if model is None else type(model)(**model.get_params(deep=False))
 
 
-def _foretold(model: Model, rows: Any, members: Any, counts: Any, k: int) -> float:
+def _precision(model: Model, rows: Any, members: Any, counts: Any, k: int) -> float:
     """P@k of groups, in per cent."""
     from labelwood.metrics import evaluate
 

@@ -37,7 +37,7 @@ _RUNS = {
 
 
 def placed(n_nodes: int, parts: Sequence[tuple[NDArray[Any], Blocks]]) -> Blocks:
-    """The blocks of the nodes from 0 up to `n_nodes`, from parts that hold those of some; of two, the later counts.
+    """The blocks of nodes 0 to `n_nodes`, put together from parts; if two parts have a node, the later one wins.
 
     Nodes that no part has get a block without siblings, or none at the end: only a search that never opens them may be
     given such blocks.

@@ -138,25 +138,26 @@ class TextClassifier(TextModel):
         return data, None, given if data.groups is None else {"groups": data.groups.of_row, **given}
 
     def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
-        data = X if isinstance(X, Dataset) else self._data(as_texts(X, "texts"), Y, given)
+        own = {name: given[name] for name in ("label_texts", "filters") if name in given}
+        data = X if isinstance(X, Dataset) else self._data(as_texts(X, "texts"), Y, given.get("groups"))
+        data = data.with_parts(**own) if own else data
         if data.groups is not None and "groups" not in self.uses:
             raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
-        own = as_labels(data.labels_to_learn_from()) if data.groups is None else from_scipy(data.groups.Y)
+        labels = as_labels(data.labels_to_learn_from()) if data.groups is None else from_scipy(data.groups.Y)
         weights = as_weights(given.get("row_weights"), len(data))
         filters = data.filters if data.filters is not None and "filters" in self.uses else None
-        return Examples(data, own, filters=filters, row_weights=weights)
+        return Examples(data, labels, filters=filters, row_weights=weights)
 
-    def _data(self, texts: Any, Y: Any, given: Mapping[str, Any]) -> Dataset:
-        if "groups" in given:
-            return self._grouped_data(texts, given["groups"], Y)
+    def _data(self, texts: Any, Y: Any, groups: Any) -> Dataset:
+        if groups is not None:
+            return self._grouped_data(texts, groups, Y)
         if is_matrix(Y):
             matrix = as_labels(Y, len(texts), "labels").to_scipy()
             labels = LabelIndex.numbered(matrix.shape[1])
         else:
             labels = LabelIndex()
             matrix = from_names(name_lists(Y), labels)
-        own = {name: given[name] for name in ("label_texts", "filters") if name in given}
-        return Dataset(texts=texts, Y=matrix, labels=labels, **own)
+        return Dataset(texts=texts, Y=matrix, labels=labels)
 
     def _grouped_data(self, texts: Any, groups: Any, group_labels: Any) -> Dataset:
         of_row, counts, labels = grouped_labels(groups, group_labels)
@@ -229,12 +230,14 @@ class TextClassifier(TextModel):
 
     def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
         """A few strings by a way that is as short as they are."""
-        if "_settled" not in self.__dict__:
+        own = self.__dict__
+        if "_settled" not in own:
             self.check_fitted()
-        if self.vectorizer_ is None:
+        vectorizer = own.get("vectorizer_")
+        if vectorizer is None:
             return None
         texts = X if type(X) is list else few_texts(X)
-        rows = self.vectorizer_.native_rows(texts, self.model_.n_features_in_)
+        rows = vectorizer.native_rows(texts, self.model_.n_features_in_)
         if rows is None:
             return None
         answers: TopK = self.model_.predict_topk(rows, k)

@@ -60,7 +60,7 @@ def _tables(source: Source, reading: Reading) -> Iterator[Any]:
         wanted = check_columns(source, schema.names, reading.columns)
         if reading.keep_unknown:
             wanted = distinct_columns(reading, schema.names)
-        decoded = _check_size(source, 8 * sum(chunk.num_values for chunk in _chunks(metadata, wanted)), size)
+        decoded = _check_size(source, 8 * sum(chunk.num_values for _, chunk in _chunks(metadata, wanted)), size)
         with pq.ParquetFile(stream, metadata=metadata, read_dictionary=_dictionary_columns(metadata, wanted)) as file:
             for batch in file.iter_batches(_rows_at_a_time(metadata, wanted), columns=wanted):
                 table = pa.Table.from_batches([batch])
@@ -78,17 +78,18 @@ def _tables(source: Source, reading: Reading) -> Iterator[Any]:
                 yield file.schema_arrow.empty_table().select(wanted)
 
 
-def _chunks(metadata: Any, wanted: list[str]) -> Iterator[Any]:
+def _chunks(metadata: Any, wanted: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yields the chunks of the wanted columns with their paths in the schema; a chunk's own path may be wrong."""
+    paths = [metadata.schema.column(number).path for number in range(metadata.num_columns)]
     for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(number)
-            if chunk.path_in_schema.split(".")[0] in wanted:
-                yield chunk
+        for number, path in enumerate(paths):
+            if path.split(".")[0] in wanted:
+                yield path, metadata.row_group(group).column(number)
 
 
 def _rows_at_a_time(metadata: Any, wanted: list[str]) -> int:
     """The rows of a batch, fewer if rows are large; a repeated string counts only as its number."""
-    n_bytes = sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for chunk in _chunks(metadata, wanted))
+    n_bytes = sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for _, chunk in _chunks(metadata, wanted))
     return int(max(1, min(_ROWS, metadata.num_rows * _DECODED_BYTES // max(n_bytes, 1))))
 
 
@@ -101,8 +102,8 @@ def _check_size(source: Source, n_bytes: int, size: int) -> int:
 def _dictionary_columns(metadata: Any, wanted: list[str]) -> list[str]:
     """Columns whose strings the file seems to repeat. They stay dictionaries until their decoded size is checked."""
     few = {
-        chunk.path_in_schema
-        for chunk in _chunks(metadata, wanted)
+        path
+        for path, chunk in _chunks(metadata, wanted)
         if chunk.physical_type == "BYTE_ARRAY"
         and (
             chunk.total_uncompressed_size < _FEW_BYTES * chunk.num_values

@@ -17,12 +17,12 @@ class Known(NamedTuple):
 
     Example:
         >>> known = as_known(as_labels([[1, 0, 1]]), [(0, 1), (0, 2)], n_labels=3)
-        >>> known.truth.indices.tolist(), known.spared.indices.tolist()
+        >>> known.truth.indices.tolist(), known.never_negative.indices.tolist()
         ([0], [0, 1, 2])
     """
 
     truth: Sparse
-    spared: Sparse
+    never_negative: Sparse
 
     def of_rows(self, which: Any) -> Known:
         """The same of some rows."""
@@ -40,13 +40,14 @@ def as_known(truth: Sparse, filters: Any, n_labels: int) -> Known:
         raise LabelwoodError(
             f"Y has {truth.n_cols} labels and there are {n_labels} label_texts: give each label a text"
         )
-    spared, n_rows = truth, truth.n_rows
+    never_negative, n_rows = truth, truth.n_rows
     if filters is not None:
         neutral, marked = _marked(filters, n_rows, n_labels), truth.to_scipy()
-        spared, truth = as_labels(marked + neutral, n_rows), as_labels(marked - marked.multiply(neutral), n_rows)
+        never_negative = as_labels(marked + neutral, n_rows)
+        truth = as_labels(marked - marked.multiply(neutral), n_rows)
     if not len(truth.indices):
         raise LabelwoodError("Y has no label in any row: there is nothing to learn from")
-    return Known(truth, spared)
+    return Known(truth, never_negative)
 
 
 def _marked(pairs: Any, n_rows: int, n_labels: int) -> Any:

@@ -123,7 +123,7 @@ class Batch(NamedTuple):
 
 
 class BatchSampler:
-    """Makes batches of queries, whose labels `Y` has; pairs in `spared`, by default `Y`, are never negatives.
+    """Makes batches of queries with the labels `Y`; pairs in `never_negative`, by default `Y`, are never negatives.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
@@ -132,9 +132,9 @@ class BatchSampler:
         [0, 2]
     """
 
-    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int, spared: Sparse | None = None) -> None:
+    def __init__(self, Y: Sparse, settings: BatchSettings, *, seed: int, never_negative: Sparse | None = None) -> None:
         self.Y = Y
-        self.spared = Y if spared is None else spared
+        self.never_negative = Y if never_negative is None else never_negative
         self.settings = settings
         self.seed = seed
         self.hard = HardNegatives(np.empty((Y.n_rows, 0), np.int32))
@@ -150,7 +150,8 @@ class BatchSampler:
         of_pair = np.repeat(np.arange(len(queries)), self.settings.positives)
         if self.settings.columns == "all":
             every = np.arange(self.Y.n_cols)
-            return Batch(queries, every, every, drawn, np.empty(0, np.int64), *true_pairs(self.spared, queries, every))
+            known = true_pairs(self.never_negative, queries, every)
+            return Batch(queries, every, every, drawn, np.empty(0, np.int64), *known)
         column_labels, owners = drawn.ravel(), of_pair
         positives = np.arange(drawn.size).reshape(drawn.shape)
         if self.settings.columns == "distinct":
@@ -160,7 +161,7 @@ class BatchSampler:
             rng = np.random.default_rng([self.seed, epoch, step, _HARD])
             column_labels = np.append(column_labels, self.hard.draw(queries, self.settings.hard_negatives, rng))
         labels, columns = np.unique(column_labels, return_inverse=True)
-        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.spared, queries, labels))
+        return Batch(queries, labels, columns, positives, owners, *true_pairs(self.never_negative, queries, labels))
 
 
 def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]:

@@ -116,6 +116,6 @@ def _fingerprint(trainer: Trainer) -> str:
     for pairs in (trainer.pairs, trainer.held_out):
         if pairs is not None:
             digest.update(pairs.queries.digest().encode() + pairs.labels.digest().encode())
-            for matrix in (pairs.Y, pairs.spared):
+            for matrix in (pairs.Y, pairs.never_negative):
                 digest.update(matrix.indptr.tobytes() + matrix.indices.tobytes())
     return digest.hexdigest()

@@ -27,8 +27,8 @@ SCORES = ("fused", "prototypes", "classifiers")
 class ClassifierTrainer:
     """Learns the weights from unit vectors of queries, of which each has a label, on the device where these are.
 
-    The labels of a step are all those of its queries, and only their weights change. Pairs in `spared`, by default `Y`,
-    are never negatives. `done`, `total` and `note` are for whoever shows progress.
+    The labels of a step are all those of its queries, and only their weights change. Pairs in `never_negative`, by
+    default `Y`, are never negatives. `done`, `total` and `note` are for progress bars.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
@@ -46,11 +46,12 @@ class ClassifierTrainer:
         Y: Sparse,
         settings: PrimeSettings,
         *,
-        spared: Sparse | None = None,
+        never_negative: Sparse | None = None,
     ) -> None:
         s, seed = settings.classifiers, settings.training.seed
         torch.manual_seed(seed)
-        self.settings, self.queries, self.Y, self.spared = s, queries, Y, Y if spared is None else spared
+        self.settings, self.queries, self.Y = s, queries, Y
+        self.never_negative = Y if never_negative is None else never_negative
         first = torch.tensor(np.asarray(prototypes), device=queries.device)
         self.weights = nn.Embedding.from_pretrained(unit(first), freeze=False, sparse=True)
         self.dropout = nn.Dropout(s.dropout)
@@ -74,11 +75,11 @@ class ClassifierTrainer:
         """Learns from a batch of queries; returns its loss, which stays on the device."""
         labels = np.unique(pairs_of(self.Y, which)[1])
         found = true_pairs(self.Y, which, labels)
-        kept = found if self.spared is self.Y else true_pairs(self.spared, which, labels)
+        kept = found if self.never_negative is self.Y else true_pairs(self.never_negative, which, labels)
         rows, columns, *places = on_device((which, labels, *found, *kept), self.queries.device)
-        truth, spared = (marked((len(which), len(labels)), *places[at : at + 2]) for at in (0, 2))
+        truth, never_negative = (marked((len(which), len(labels)), *places[at : at + 2]) for at in (0, 2))
         queries = self.dropout(self.queries[rows])
-        loss = self.loss(queries @ unit(self.weights(columns)).T, truth, spared)
+        loss = self.loss(queries @ unit(self.weights(columns)).T, truth, never_negative)
         loss.backward()
         for group in self.adam.param_groups:
             group["lr"] = self.settings.learning_rate * self.rate(self.done)
@@ -87,13 +88,13 @@ class ClassifierTrainer:
         self.done += 1
         return loss.detach()
 
-    def loss(self, similarities: Any, truth: Any, spared: Any) -> Any:
+    def loss(self, similarities: Any, truth: Any, never_negative: Any) -> Any:
         """What a step is to lower."""
         s = self.settings
         return hardest_triplets(
             similarities,
             truth,
-            spared,
+            never_negative,
             margin=s.margin,
             n_positives=s.positives,
             n_negatives=s.negatives,

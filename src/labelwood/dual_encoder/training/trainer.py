@@ -43,7 +43,7 @@ _KEPT_PER_HARD = 8  # hard negatives that are kept for each one that is drawn
 class Pairs:
     """Queries, labels and which belong together; every query has a label.
 
-    `spared` has, besides those that belong together, the pairs that are no negatives either.
+    `never_negative` has the pairs that belong together, and those that are neither right nor wrong.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
@@ -57,7 +57,7 @@ class Pairs:
     queries: Tokens
     labels: Tokens
     Y: Sparse
-    spared: Sparse
+    never_negative: Sparse
 
 
 class Known(NamedTuple):
@@ -137,7 +137,7 @@ class Trainer:
         b, t = settings.batches, settings.training
         self.n_batches = -(-len(pairs.queries) // b.size)
         self.order = QueryOrder(len(pairs.queries), b.schedule(t.epochs), seed=t.seed)
-        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, spared=pairs.spared)
+        self.sampler = BatchSampler(pairs.Y, b, seed=t.seed, never_negative=pairs.never_negative)
         self.objective = Objective(settings)
         steps = t.epochs * -(-self.n_batches // t.accumulate)
         self.optimiser = Optimiser(self.network, t, total_steps=steps)
@@ -245,7 +245,7 @@ class Trainer:
             n_kept = _KEPT_PER_HARD * n_hard
             labels, queries = self.label_vectors(), self.bank.cpu().numpy()
             if processes.is_main:
-                self.sampler.hard = mined(queries, labels, self.pairs.spared, n_kept=n_kept, device=device)
+                self.sampler.hard = mined(queries, labels, self.pairs.never_negative, n_kept=n_kept, device=device)
             self.sampler.hard = HardNegatives(processes.from_main(self.sampler.hard.labels))
 
     def step(self, batch: Batch, *, changes_weights: bool = True) -> dict[str, Any]:
@@ -382,7 +382,7 @@ class Trainer:
         """The share of queries whose best label is right, in percent; all processes get the same number."""
         device = self.device if self.device.type == "cuda" else None
         index = PrototypeIndex(self.label_vectors(), device=device, n_threads=self.n_threads)
-        neutral = (rows.spared.to_scipy() - rows.Y.to_scipy()).tocoo()
+        neutral = (rows.never_negative.to_scipy() - rows.Y.to_scipy()).tocoo()
         filters = np.stack(neutral.coords, axis=1)[neutral.data != 0]
         queries = unit(self._embedded(rows.queries)).cpu().numpy()
         top = index.topk(queries, 1 + extra_candidates(filters, len(rows.queries)))

@@ -12,7 +12,7 @@ from labelwood.dual_encoder.training.losses.triplets import reduced, triplets
 def hardest_triplets(
     similarities: Any,
     truth: Any,
-    spared: Any,
+    never_negative: Any,
     *,
     margin: float = 0.2,
     n_positives: int = 3,
@@ -20,10 +20,10 @@ def hardest_triplets(
     weighting: str = "losses",
     temperature: float = 0.1,
 ) -> Any:
-    """A row's least similar true answers are each to lead its most similar columns that are not `spared` by `margin`.
+    """The least similar true answers of a row should each lead its most similar negatives by `margin`.
 
-    All that is true is spared. Unlike other losses it is not given positives: it takes the hardest of all that are
-    true. The weights of triplets are those of `triplets.reduced`.
+    A column in `never_negative`, which has all true answers too, is not a negative. Other losses are given positives;
+    this one takes the hardest of all that are true. The weights of triplets are those of `triplets.reduced`.
 
     Example:
         >>> truth = torch.tensor([[True, True, False]])
@@ -33,7 +33,7 @@ def hardest_triplets(
     with torch.no_grad():
         hardest = similarities.masked_fill(~truth, torch.inf)
         lowest, positives = hardest.topk(min(n_positives, similarities.shape[1]), dim=1, largest=False)
-    found = triplets(similarities, spared, positives, n_negatives=n_negatives)
+    found = triplets(similarities, never_negative, positives, n_negatives=n_negatives)
     found = found._replace(real=found.real & torch.isfinite(lowest)[:, :, None])
     losses = (margin - found.gaps).relu()
     return reduced(losses, found, weighting=weighting, temperature=temperature, detach_weights=False)
