@@ -18,7 +18,7 @@ from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.linear.centroid import CentroidClassifier
 
 
-def test_sparse_input_keeps_its_memory_where_it_can():
+def test_sparse_input_is_not_copied_if_possible():
     X = sparse.csr_array(np.eye(3, dtype=np.float32))
     checked = as_features(X)
     assert isinstance(checked, Sparse)
@@ -26,7 +26,7 @@ def test_sparse_input_keeps_its_memory_where_it_can():
     assert np.shares_memory(checked.indices, X.indices)
 
 
-def test_sparse_input_is_brought_into_order_without_touching_the_original():
+def test_sparse_input_is_sorted_without_changing_the_original():
     X = sparse.csr_array((np.array([1.0, 2, 3]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
     checked = as_features(X)
     assert checked.indices.tolist() == [0, 2]
@@ -48,7 +48,7 @@ def test_a_value_beyond_float32_is_refused():
         as_features([[1e300]])
 
 
-def test_explicit_zeros_are_no_labels():
+def test_explicit_zeros_are_not_labels():
     Y = sparse.csr_array((np.array([0.0, 5.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
     assert as_labels(Y, 1).indices.tolist() == [1]
     assert as_labels(Y, 1).values.tolist() == [1]
@@ -63,7 +63,7 @@ def test_duplicates_of_small_integers_add_up_without_wrapping_around():
     assert as_labels(Y, 1).values.tolist() == [1]
 
 
-def test_what_is_no_matrix_is_refused_in_a_sentence():
+def test_a_value_that_is_not_a_matrix_is_an_error_of_one_sentence():
     with pytest.raises(LabelwoodError, match="rows of different lengths"):
         as_features([[1.0, 2.0], [3.0]])
     with pytest.raises(LabelwoodError, match="1 dimension"):

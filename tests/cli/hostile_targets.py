@@ -1,4 +1,4 @@
-"""Every command that writes, against every kind of thing that may be in its way: nothing of it may be lost.
+"""Runs every writing command onto every kind of existing file, link or folder: nothing of these may be lost.
 
 `count(folder)` says how many attempts there were, and which of them lost or changed a file.
 """
@@ -29,15 +29,15 @@ PAGES = [
     {"id": "q", "rows": ["the dog sleeps", "old coins"], "labels": ["animal"]},
 ]
 ABOUT = [{"id": name, "text": name.upper(), "alt": [], "train_freq": 3} for name in ("animal", "pet", "plant", "coin")]
-MINE = b'{"mine": "years of work"}\n'
+USER_DATA = b'{"mine": "years of work"}\n'
 
 
 def lines(records: list[dict]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def prepared(folder: Path) -> None:
-    """Inputs of all commands: rows, groups, numbers, labels that are described, and models."""
+def write_inputs(folder: Path) -> None:
+    """Writes the inputs of all commands: rows, groups, sparse features, a label file, and models."""
     (folder / "in").mkdir()
     (folder / "in" / "labels.jsonl").write_text(lines(ABOUT))
     (folder / "in" / "pets.jsonl").write_text(lines(PETS))
@@ -82,11 +82,11 @@ COMMANDS = {
 
 
 def a_file(target: Path) -> None:
-    target.write_bytes(MINE)
+    target.write_bytes(USER_DATA)
 
 
 def a_link(target: Path) -> None:
-    (target.parent / "mine").write_bytes(MINE)
+    (target.parent / "mine").write_bytes(USER_DATA)
     target.symlink_to("mine")
 
 
@@ -95,13 +95,13 @@ def a_dangling_link(target: Path) -> None:
 
 
 def a_hard_link(target: Path) -> None:
-    (target.parent / "mine").write_bytes(MINE)
+    (target.parent / "mine").write_bytes(USER_DATA)
     os.link(target.parent / "mine", target)
 
 
 def a_folder(target: Path) -> None:
     target.mkdir()
-    (target / "thesis.txt").write_bytes(MINE)
+    (target / "thesis.txt").write_bytes(USER_DATA)
 
 
 def a_link_to_a_folder(target: Path) -> None:
@@ -112,14 +112,14 @@ def a_link_to_a_folder(target: Path) -> None:
 def a_folder_like_a_report(target: Path) -> None:
     target.mkdir()
     for name in ("sweep.json", "report.html"):
-        (target / name).write_bytes(MINE)
+        (target / name).write_bytes(USER_DATA)
     (target / "runs").mkdir()
-    (target / "runs" / "mine.json").write_bytes(MINE)
+    (target / "runs" / "mine.json").write_bytes(USER_DATA)
 
 
 def a_folder_like_a_model(target: Path) -> None:
     target.mkdir()
-    (target / "manifest.json").write_bytes(MINE)
+    (target / "manifest.json").write_bytes(USER_DATA)
 
 
 def a_pipe(target: Path) -> None:
@@ -127,7 +127,7 @@ def a_pipe(target: Path) -> None:
 
 
 def a_socket(target: Path) -> None:
-    # The name of a socket is short, and the folder's may be long.
+    # The path of a socket must be short, and the folder's path may be long.
     before = Path.cwd()
     os.chdir(target.parent)
     try:
@@ -137,13 +137,13 @@ def a_socket(target: Path) -> None:
         os.chdir(before)
 
 
-def files_beside(target: Path) -> None:
-    """All that commands may write beside their output, and its name in other compressions."""
+def companion_files(target: Path) -> None:
+    """All files that commands may write beside their output, and the output with other compressions."""
     beside = ("labels.jsonl", "lbl.json", "lbl_X_Xf.txt", "trn_X_Y.txt", "train_labels.txt", "Y.trn.npz")
     twins = (f"{target.name}.xz", target.name.removesuffix(".gz").removesuffix(".xz"), "filter_train.txt")
     for name in (*beside, *twins):
         if name != target.name:
-            (target.parent / name).write_bytes(MINE)
+            (target.parent / name).write_bytes(USER_DATA)
 
 
 def labels_that_say_more(target: Path) -> None:
@@ -155,7 +155,7 @@ def labels_of_other_data(target: Path) -> None:
     (target.parent / "label_names.txt").write_text("ghost\nanimal\n")
 
 
-IN_THE_WAY: dict[str, Callable[[Path], None]] = {
+OBSTACLES: dict[str, Callable[[Path], None]] = {
     made.__name__.replace("_", " "): made
     for made in (
         a_file,
@@ -168,16 +168,16 @@ IN_THE_WAY: dict[str, Callable[[Path], None]] = {
         a_folder_like_a_model,
         a_pipe,
         a_socket,
-        files_beside,
+        companion_files,
         labels_that_say_more,
         labels_of_other_data,
     )
 }
-RESTARTING = {"tradeoff": ("--restart",)}  # what asks to replace what the command itself has made, and nothing else
+RESTART_OPTIONS = {"tradeoff": ("--restart",)}  # asks to replace only what the command itself has made
 
 
-def everything(folder: Path) -> dict[str, object]:
-    """What lies in a folder: kinds of things, the content of files, where links lead, and who is linked with whom."""
+def contents(folder: Path) -> dict[str, object]:
+    """The contents of a folder: mode, inode and content of each path; for a link, its target."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         stat = path.lstat()
@@ -187,19 +187,19 @@ def everything(folder: Path) -> dict[str, object]:
 
 
 def attempts(inputs: Path) -> Iterator[tuple[str, Path, list[str]]]:
-    """The name of each attempt, its folder, and the command."""
+    """Yields the name of each attempt, its folder, and the command."""
     for command, (arguments, name) in COMMANDS.items():
-        for kind, make in IN_THE_WAY.items():
+        for kind, make in OBSTACLES.items():
             folder = Path(tempfile.mkdtemp(dir=inputs.parent))
             make(folder / name)
             filled = [argument.replace("{in}", str(inputs)) for argument in arguments]
-            yield f"{command} onto {kind}", folder, [*filled, str(folder / name), *RESTARTING.get(command, ())]
+            yield f"{command} onto {kind}", folder, [*filled, str(folder / name), *RESTART_OPTIONS.get(command, ())]
     for arguments in own_inputs(inputs):
         yield " ".join(arguments[:1]) + " onto its own input", inputs, arguments
 
 
 def own_inputs(inputs: Path) -> Iterator[list[str]]:
-    """Commands that name what they read as what they write, also as a folder and when told to overwrite."""
+    """Yields commands whose output is their own input, also as a folder and with --overwrite."""
     rows, pages, tree, softmax = (str(inputs / name) for name in ("in/pets.jsonl", "in/pages.jsonl", "tree", "softmax"))
     for more in ([], ["--overwrite"]):
         yield ["predict", tree, rows, "-o", rows, *more]
@@ -216,22 +216,22 @@ def own_inputs(inputs: Path) -> Iterator[list[str]]:
 
 
 def count(folder: Path) -> dict[str, object]:
-    """Attempts, how many wrote something beside what was in the way, and what was lost or changed."""
+    """Counts the attempts and those that wrote something, and lists what was lost or changed."""
     inputs = folder / "inputs"
     inputs.mkdir()
-    prepared(inputs)
+    write_inputs(inputs)
     lost: list[str] = []
     tried = written = 0
-    untouched = everything(inputs)
+    untouched = contents(inputs)
     for name, place, arguments in attempts(inputs):
-        before = everything(place)
+        before = contents(place)
         status = quiet(arguments)
-        after = everything(place)
+        after = contents(place)
         tried += 1
         written += status == 0
         changed = [file for file, content in before.items() if after.get(file) != content]
         half = [file for file in after.keys() - before.keys() if status != 0 or Path(file).name.startswith(".")]
-        if status not in (0, 2) or changed or half or everything(inputs) != untouched:
+        if status not in (0, 2) or changed or half or contents(inputs) != untouched:
             lost.append(f"{name}: status {status}, changed {changed}, left behind {half}")
     return {"attempts": tried, "written": written, "lost": lost}
 

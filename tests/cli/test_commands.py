@@ -56,7 +56,7 @@ def test_rows_without_ids_are_numbered_from_zero(labelwood, model, tmp_path):
     assert [json.loads(line)["id"] for line in labelwood("predict", model, texts).out.splitlines()] == [0, 1]
 
 
-def test_more_labels_than_there_are_cost_no_memory(labelwood, model, pets):
+def test_a_k_above_the_number_of_labels_costs_no_memory(labelwood, model, pets):
     result = labelwood("predict", model, pets, "-k", 10**18)
     assert result.status == 0
     assert result.out == labelwood("predict", model, pets, "-k", 100).out
@@ -77,13 +77,13 @@ def test_plain_text_is_predicted_line_by_line(labelwood, model, monkeypatch, tmp
     assert [[label["label"] for label in row["labels"]] for row in rows] == [["animal"], [], ["tree"]]
 
 
-def test_a_catalogue_of_other_data_in_the_folder_is_left_alone(labelwood, pets, tmp_path):
+def test_a_label_file_of_other_data_in_the_folder_is_ignored(labelwood, pets, tmp_path):
     (tmp_path / "labels.jsonl").write_text('{"id": "book"}\n{"id": "film"}\n')
     assert "label_file" not in labelwood("info", pets, "--json").json
     assert labelwood("info", pets, "--json").json["labels"] == 4
 
 
-def test_a_catalogue_beside_the_data_that_has_few_of_its_labels_is_asked_about(labelwood, pets, tmp_path):
+def test_a_label_file_with_few_of_the_labels_is_an_error_that_names_the_options(labelwood, pets, tmp_path):
     beside = tmp_path / "labels.jsonl"
     beside.write_text('{"id": "tree"}\n{"id": "film"}\n')
     result = labelwood("info", pets)
@@ -197,7 +197,7 @@ def test_info_describes_models_and_data(labelwood, model, pets):
     assert "labels_per_row" in labelwood("info", pets).out
 
 
-def test_convert_goes_there_and_back(labelwood, pets, tmp_path):
+def test_converting_to_a_format_and_back_keeps_the_data(labelwood, pets, tmp_path):
     assert labelwood("convert", pets, tmp_path / "pets.parquet", "--json").json["rows"] == 4
     assert labelwood("convert", tmp_path / "pets.parquet", tmp_path / "back.csv.xz").status == 0
     back, original = lw.read(tmp_path / "back.csv.xz"), lw.read(pets)
@@ -281,7 +281,7 @@ def test_numeric_data_trains_and_narrower_rows_are_widened(labelwood, tmp_path):
     )
 
 
-def test_a_preset_sets_what_is_not_set_otherwise(labelwood, pets, tmp_path):
+def test_a_preset_sets_only_parameters_that_are_not_given(labelwood, pets, tmp_path):
     arguments = ("train", pets, "-o", tmp_path / "m", "--preset", "accurate", "--set", "n_trees=2")
     assert labelwood(*arguments).status == 0
     model = lw.load(tmp_path / "m").model
@@ -348,7 +348,7 @@ def test_the_program_is_installed_and_exits_with_the_status(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
+def test_a_reader_that_closes_the_pipe_is_not_an_error(model, tmp_path):
     many = tmp_path / "many.jsonl"
     many.write_text('{"text": "a dog and a rose"}\n' * 20000)
     command = subprocess.Popen([PROGRAM, "predict", model, many], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

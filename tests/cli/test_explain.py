@@ -56,7 +56,7 @@ def test_pictures_and_pages_are_written(labelwood, model, tmp_path):
         assert (tmp_path / name).read_text("utf-8").startswith(start)
 
 
-def test_without_a_label_those_worth_a_look_are_listed(labelwood, model):
+def test_without_a_label_the_most_interesting_labels_are_listed(labelwood, model):
     result = labelwood("explain", model)
     assert result.out.splitlines()[1].startswith("apple ")
     listed = labelwood("explain", model, "--json").json["labels"]

@@ -1,4 +1,4 @@
-"""A tree and a dual encoder, fused, are trained, evaluated and asked from the command line as one model."""
+"""A tree and a dual encoder are fused, trained, evaluated and used from the command line as one model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def settings(tmp_path):
 
 
 @pytest.mark.deep
-def test_it_is_trained_evaluated_described_and_asked(labelwood, paragraphs, settings, tmp_path):
+def test_a_fused_model_is_trained_evaluated_described_and_used(labelwood, paragraphs, settings, tmp_path):
     model = tmp_path / "fused"
     trained = labelwood("train", paragraphs, "-o", model, "--config", settings, "--threads", 1, "--json")
     assert trained.status == 0, trained.err

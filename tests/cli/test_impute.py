@@ -32,7 +32,7 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_every_row_comes_back_with_its_labels_and_how_sure_they_are(labelwood, grouped, tmp_path):
+def test_every_row_is_written_with_its_labels_and_confidences(labelwood, grouped, tmp_path):
     facts = labelwood("impute", grouped, "-o", tmp_path / "rows.jsonl", "--json").json
     rows = lines_of(tmp_path / "rows.jsonl")
     assert [row["text"] for row in rows] == PAGES.texts
@@ -47,7 +47,7 @@ def test_every_row_comes_back_with_its_labels_and_how_sure_they_are(labelwood, g
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.xz", "rows.csv", "rows.parquet"])
-def test_what_it_writes_can_be_trained_on(labelwood, grouped, name, tmp_path):
+def test_the_output_can_be_trained_on(labelwood, grouped, name, tmp_path):
     assert labelwood("impute", grouped, "-o", tmp_path / name).status == 0
     assert labelwood("train", tmp_path / name, "-o", tmp_path / "model").status == 0
     assert best_topics(tmp_path / "model") == NEW.topics
@@ -57,7 +57,7 @@ def best_topics(model):
     return [row[0][0] for row in lw.load(model).suggest(NEW.texts, k=1)]
 
 
-def test_the_two_steps_and_the_one_step_are_the_same(labelwood, grouped, tmp_path):
+def test_impute_and_train_equal_train_grouped(labelwood, grouped, tmp_path):
     how = ("iterations=3", "negatives=0.5")
     assert labelwood("impute", grouped, "-o", tmp_path / "rows.parquet", "--set", how[0], "--set", how[1]).status == 0
     assert labelwood("train", tmp_path / "rows.parquet", "-o", tmp_path / "two").status == 0
@@ -66,7 +66,7 @@ def test_the_two_steps_and_the_one_step_are_the_same(labelwood, grouped, tmp_pat
     )
     assert one.json["advised"] == "assignment"
     assert one.json["labels_given"] == 120
-    # Labels are numbered in the order in which they come, so other ones may be tied.
+    # Labels are numbered by first occurrence, so ties may be broken in another way.
     for first, second in zip(
         *(lw.load(tmp_path / name).suggest(NEW.texts, k=1) for name in ("one", "two")), strict=True
     ):
@@ -93,7 +93,7 @@ def test_the_baseline_gives_every_row_all_labels_and_claims_nothing(labelwood, g
     assert facts["labels_given"] == 360
 
 
-def test_groups_are_told_by_a_column_or_by_a_list_of_any_name(labelwood, grouped, tmp_path):
+def test_groups_come_from_a_column_or_from_a_list_of_any_name(labelwood, grouped, tmp_path):
     labelwood("impute", grouped, "-o", tmp_path / "rows.jsonl")
     wanted = (tmp_path / "rows.jsonl").read_text()
     PAGES.write(tmp_path / "other.jsonl", rows="paragraphs")
@@ -144,7 +144,7 @@ def test_settings_come_from_a_file_too(labelwood, grouped, tmp_path):
     assert given["mean_sureness"] == facts["mean_sureness"]
 
 
-def test_label_texts_come_along(labelwood, tmp_path):
+def test_label_texts_are_kept(labelwood, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "labels.jsonl").write_text('{"id": "n1", "text": "animal"}\n{"id": "n2", "text": "plant"}\n')
@@ -168,8 +168,8 @@ def test_an_interrupt_leaves_the_old_file_as_it_was(grouped, tmp_path):
         [PROGRAM, "impute", pipe, "-o", rows, "--overwrite", "--set", "iterations=1000000", "--set", "negatives=5.0"],
         stderr=subprocess.PIPE,
     )
-    pipe.write_bytes(grouped.read_bytes())  # waits until it is read
-    time.sleep(1)  # by then labels are handed out, which takes far longer
+    pipe.write_bytes(grouped.read_bytes())  # returns when the command has read it
+    time.sleep(1)  # now the command assigns labels, which takes far longer
     assert command.poll() is None, "finished before it could be interrupted"
     command.send_signal(signal.SIGINT)
     _, errors = command.communicate(timeout=60)

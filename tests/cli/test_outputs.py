@@ -1,4 +1,4 @@
-"""No command replaces what it did not make, and a file holds what its name says."""
+"""No command replaces files that it did not make, and the name of a file determines its format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAM = str(Path(sys.executable).with_name("labelwood"))
 
 
 @pytest.mark.slow
-def test_nothing_that_is_in_the_way_of_a_command_is_lost(tmp_path):
+def test_no_command_loses_an_existing_file(tmp_path):
     result = count(tmp_path)
     assert result["lost"] == []
     assert result["attempts"] > 300
@@ -29,7 +29,7 @@ def test_nothing_that_is_in_the_way_of_a_command_is_lost(tmp_path):
 
 @pytest.fixture
 def described(tmp_path):
-    """Rows with titles, and labels with fields of their own."""
+    """Rows with titles, and labels with other fields."""
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "pets.jsonl").write_text(lines(PETS))
@@ -72,7 +72,7 @@ def test_impute_keeps_fields_of_pages_and_rows(labelwood, tmp_path):
     ]
     (tmp_path / "pages.jsonl").write_text(lines(pages))
     facts = labelwood("impute", tmp_path / "pages.jsonl", "-o", tmp_path / "rows.jsonl", "--baseline", "--json").json
-    assert facts["left_out"] == ["url"]  # the page's, as rows have their own
+    assert facts["left_out"] == ["url"]  # of the page, because rows have their own
     rows = [{name: row.get(name) for name in ("id", "url", "date")} for row in records(tmp_path / "rows.jsonl")]
     assert rows == [
         {"id": "p#0", "url": "u", "date": 1899},
@@ -87,8 +87,8 @@ def test_a_file_may_become_its_own_copy_only_if_all_of_it_is_kept(labelwood, des
     assert labelwood("convert", described, described, "--overwrite").status == 0
     assert records(described) == before
     for more, words in (
-        (("--to", "csv"), "not all of it is kept"),
-        (("--text-column", "title,text"), "cannot be told apart"),
+        (("--to", "csv"), "cannot hold all of it"),
+        (("--text-column", "title,text"), "cannot be split again"),
         (("--text-column", "title"), "text would be lost"),
     ):
         result = labelwood("convert", described, described, "--overwrite", *more)
@@ -111,7 +111,7 @@ def test_a_file_does_not_become_a_copy_of_itself_with_other_columns(labelwood, h
     path.write_text(f"{header}\n{row}\n")
     result = labelwood("convert", path, path, "--overwrite", *option)
     assert result.status == 2
-    assert f"the usual columns and separator, not those of {option[0]}; name another file" in result.err
+    assert f"the default columns and separator, not those of {option[0]}; name another file" in result.err
     assert path.read_text() == f"{header}\n{row}\n"
 
 
@@ -198,12 +198,12 @@ def test_a_file_that_is_read_beside_the_data_is_not_replaced(labelwood, model, d
         if target != read:
             os.link(read, target)
         result = labelwood(*command, option, read, "-o", target, "--overwrite")
-        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+        assert (result.status, result.err.count("is also an input; name another file")) == (2, 1), result.err
         if target != read:
             target.unlink()
     for more in ((there / "cat.jsonl", "--label-file", there / "cat.jsonl"), (described.parent / "link.jsonl",)):
         result = labelwood("convert", described, *more, "--overwrite")
-        assert (result.status, result.err.count("is what is read; name another file")) == (2, 1), result.err
+        assert (result.status, result.err.count("is also an input; name another file")) == (2, 1), result.err
     assert {path: path.read_bytes() for folder in (there, described.parent) for path in folder.iterdir()} == before
 
 
@@ -212,7 +212,7 @@ def test_the_other_files_of_a_dataset_are_not_replaced_by_its_copy(labelwood, tm
     (tmp_path / "trn_X_Y.txt").write_text("2 4\n0:1\n1:1\n")
     result = labelwood("convert", tmp_path / "trn_X_Xf.txt", tmp_path / "trn_X_Y.txt", "--to", "xc", "--overwrite")
     assert result.status == 2
-    assert "trn_X_Y.txt is what is read; name another file" in result.err
+    assert "trn_X_Y.txt is also an input; name another file" in result.err
     assert (tmp_path / "trn_X_Y.txt").read_text() == "2 4\n0:1\n1:1\n"
 
 
@@ -247,7 +247,7 @@ def test_no_rows_make_an_empty_table(labelwood, model, tmp_path):
         assert len(lw.read(tmp_path / name, columns=lw.Columns(text=("id",)))) == 0
 
 
-def test_a_minus_is_standard_output(labelwood, model, pets, tmp_path, monkeypatch):
+def test_a_dash_means_standard_output(labelwood, model, pets, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert labelwood("predict", model, pets, "-o", "-").out == labelwood("predict", model, pets).out
     result = labelwood("convert", pets, "-", "--to", "jsonl")

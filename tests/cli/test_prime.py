@@ -1,4 +1,4 @@
-"""A dual encoder is trained, evaluated and asked from the command line as every other model is."""
+"""A dual encoder is trained, evaluated and used from the command line like every other model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prime(labelwood, pets, settings, tmp_path):
 
 
 @pytest.mark.deep
-def test_a_saved_dual_encoder_is_evaluated_described_and_asked(labelwood, prime, pets):
+def test_a_saved_dual_encoder_is_evaluated_described_and_used(labelwood, prime, pets):
     assert labelwood("evaluate", prime, pets, "--ks", "1", "--json").json["P@1"] == 100.0
     rows = [json.loads(line) for line in labelwood("predict", prime, pets, "-k", 2).out.splitlines()]
     assert {label["label"] for label in rows[0]["labels"]} == {"animal", "pet"}
@@ -91,9 +91,7 @@ def test_bad_usage_is_one_line(labelwood, pets, settings, tmp_path, *, option, v
     assert not (tmp_path / "bad").exists()
 
 
-def test_labels_that_are_mere_numbers_and_a_missing_extra_are_one_line(
-    labelwood, settings, pets, tmp_path, monkeypatch
-):
+def test_labels_without_names_and_a_missing_extra_are_one_line(labelwood, settings, pets, tmp_path, monkeypatch):
     numbered = tmp_path / "numbered.jsonl"
     numbered.write_text('{"text": "a dog", "labels": ["17"]}\n')
     assert "name a label file" in labelwood("train", numbered, "-o", tmp_path / "bad", "--config", settings).err

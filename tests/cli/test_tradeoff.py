@@ -1,4 +1,4 @@
-"""labelwood tradeoff from data to report and model, interrupted or not."""
+"""labelwood tradeoff from data to report and model, with and without interruptions."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_without_matplotlib_it_stops_before_any_work_or_goes_on_without_plots(la
 
 
 def processes_of(folder):
-    """Processes that have the folder among their arguments."""
+    """The processes that have the folder among their arguments."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -174,7 +174,7 @@ def test_an_interruption_keeps_finished_runs_and_leaves_no_process(labelwood, no
     os.kill(sweep.pid, how)
     statuses = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
     assert sweep.wait(timeout=60) == statuses[how]
-    if how == signal.SIGKILL:  # nobody is left to end the workers: they end when their input does
+    if how == signal.SIGKILL:  # the command cannot end its workers; they end when their input ends
         while processes_of(folder):
             time.sleep(0.01)
     else:

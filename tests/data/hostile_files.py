@@ -1,8 +1,8 @@
-"""Files made to crash a reader or to fill the memory: small ones that claim, or unpack to, a great deal.
+"""Files made to crash a reader or to fill the memory: small files that claim, or unpack to, very much data.
 
-Each attack writes what it needs into a folder and says what reading it must come to: an `InputError` that holds some
-words, or (no words) either rows or an `InputError`. `run` reads them in a process of their own under a cap of memory; a
-harness can call it with other seeds.
+Each attack writes its files into a folder and says how reading must end: with an `InputError` that contains some words,
+or (without words) with rows or an `InputError`. `run` reads the files in another process with a memory limit; it also
+takes other seeds.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ class Attack(NamedTuple):
     """One hostile input."""
 
     name: str
-    write: Callable[[Path, random.Random], Path]  # makes the files in a folder; returns what is to be read
+    write: Callable[[Path, random.Random], Path]  # writes the files into a folder and returns the path to read
     words: tuple[str, ...] = ()
-    megabytes: int = 1536  # that reading it may take
+    megabytes: int = 1536  # memory that reading may use
     is_quick: bool = True
 
 
 class Outcome(NamedTuple):
-    """What became of an attack."""
+    """The result of an attack."""
 
-    error: str | None  # the sentence; None where rows were read
+    error: str | None  # the error message; None if rows were read
     peak_megabytes: float
-    crash: str | None  # anything but rows or an InputError
+    crash: str | None  # any other result than rows or an InputError
 
 
 ROW = b'{"text": "a dog", "labels": ["animal"]}\n'
-LONG = b'{"text": "' + b" " * MEBI + b'"}\n'  # what compresses best
+LONG = b'{"text": "' + b" " * MEBI + b'"}\n'  # compresses best
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000
 BOMBS = [
     Attack(
@@ -240,9 +240,9 @@ GROUPS = {
 
 
 def run(attacks: list[Attack], folder: Path, seed: int = 0) -> list[Outcome]:
-    """Writes and reads attacks, all in one process that may take no more memory for each than it allows.
+    """Writes the attacks, and reads them in one process that limits its memory for each.
 
-    Where one of them ends the process, a new one goes on after it.
+    If an attack ends the process, a new process continues with the next attack.
     """
     places = []
     for number, attack in enumerate(attacks):
@@ -294,7 +294,7 @@ def _read_capped(path: str, megabytes: int) -> Outcome:
 
 
 def _peak_megabytes() -> float:
-    """Of this process, not of the one that started it."""
+    """The peak memory of this process, without its parent's."""
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
 
 

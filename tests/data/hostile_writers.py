@@ -1,4 +1,4 @@
-"""What writes hostile files: each function makes files in a folder and returns the one that is to be read."""
+"""Functions that write hostile files into a folder and return the file to read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PACK = {".gz": lambda data: gzip.compress(data, 9), ".xz": lzma.compress, ".bz2"
 
 
 def bomb(name: str, suffix: str, head: bytes, row: bytes, n_bytes: int) -> Callable[[Path, random.Random], Path]:
-    """A file of many compressed parts, each of the same rows."""
+    """A file of many compressed parts that all hold the same rows."""
 
     def write(folder: Path, _: random.Random) -> Path:
         part = row * (8 * MEBI // len(row))
@@ -57,7 +57,7 @@ def plain(name: str, content: bytes, **beside: bytes) -> Callable[[Path, random.
 
 
 def stretched(name: str, start: bytes, n_bytes: int) -> Callable[[Path, random.Random], Path]:
-    """A file that goes on with NULs, which take no room on the disk."""
+    """A file that continues with NULs, which take no space on the disk."""
 
     def write(folder: Path, _: random.Random) -> Path:
         path = folder / name
@@ -94,7 +94,7 @@ def archive(name: str, zeros: int = 0, **members: bytes) -> Callable[[Path, rand
 
 
 def npy(shape: tuple[int, ...], content: bytes, dtype: str = "<f4", fortran: bool = False) -> bytes:
-    """An array's file that claims a shape."""
+    """The file of an array that claims a shape."""
     header = repr({"descr": dtype, "fortran_order": fortran, "shape": shape}).encode()
     header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
@@ -107,7 +107,7 @@ def array(values: Any, dtype: Any = None) -> bytes:
 
 
 def overlapping_archive(folder: Path, _: random.Random) -> Path:
-    """All entries of the directory lead to one member's bytes."""
+    """An archive in which all entries of the directory point to the bytes of one member."""
     path = archive("X.trn.npz", 64 * MEBI, data__npy=npy((64 * MEBI,), b"", "|u1"))(folder, random.Random(0))
     whole = path.read_bytes()
     directory = whole.rindex(b"PK\x01\x02")
@@ -126,7 +126,7 @@ def many_keys(folder: Path, seed: random.Random) -> Path:
 
 
 def crowding_words(folder: Path, seed: random.Random) -> Path:
-    """Words that a hash of two fixed factors sends to one place of a table; a text each of them."""
+    """Texts of one word each, all of which a hash with two fixed factors would put into one slot of a table."""
     letters = np.random.default_rng(seed.randrange(2**32)).integers(97, 123, (2, 1 << 17, 8), np.uint8)
     first, last = letters.view("<u8")[..., 0]
     wanted = np.uint64(0x123456789ABCDEF0) - first * np.uint64(0xC2B2AE3D27D4EB4E)
@@ -145,7 +145,7 @@ def crowding_words(folder: Path, seed: random.Random) -> Path:
 
 
 def crowding_labels(folder: Path, seed: random.Random) -> Path:
-    """Names of labels that have one and the same hash in an Arrow dictionary."""
+    """Label names that all have the same hash in an Arrow dictionary."""
     rng, path = np.random.default_rng(seed.randrange(2**32)), folder / "rows.jsonl"
     inverse = np.uint64(pow(14029467366897019727, -1, 2**64))
     names: list[str] = []
@@ -161,7 +161,7 @@ def crowding_labels(folder: Path, seed: random.Random) -> Path:
 
 
 def wide_dictionary(folder: Path, _: random.Random) -> Path:
-    """The same as xz."""
+    """An xz file whose decompressor needs too much memory."""
     dictionary = {"id": lzma.FILTER_LZMA2, "dict_size": 300 * MEBI, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}
     path = folder / "rows.txt.xz"
     path.write_bytes(lzma.compress(b"hello", filters=[dictionary]))
@@ -169,7 +169,7 @@ def wide_dictionary(folder: Path, _: random.Random) -> Path:
 
 
 def wide_window(folder: Path, _: random.Random) -> Path:
-    """A zstd frame of five bytes that wants 2 GiB to be unpacked in."""
+    """A zstd frame of five bytes whose decompressor needs 2 GiB."""
     path = folder / "rows.txt.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd\x00" + bytes([21 << 3]) + b"\x29\0\0hello")
     return path

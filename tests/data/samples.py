@@ -1,4 +1,4 @@
-"""Datasets made by hypothesis, and what it means that two are the same."""
+"""Datasets made by hypothesis, and a comparison of two datasets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def matrices(draw, n_rows, n_cols, values=FLOATS):
 
 @st.composite
 def labelled(draw, names=NAMES, **parts):
-    """A dataset of texts or numbers with labels, which rows may lack."""
+    """A dataset of texts or numbers in which a row may have no labels."""
     index = LabelIndex(draw(st.lists(names, min_size=1, max_size=5, unique=True)))
     n_rows = parts.pop("n_rows", None) or draw(st.integers(1, 6))
     Y = draw(matrices(n_rows, len(index), st.just(1.0)))
@@ -72,7 +72,7 @@ def numeric_rows(n):
 
 @st.composite
 def grouped(draw):
-    """Groups of texts with how often each label was given; a group may have no rows."""
+    """Groups of texts with the count of each label; a group may have no rows."""
     index = LabelIndex(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
     sizes = draw(st.lists(st.integers(0, 3), min_size=1, max_size=4).filter(any))
     Y = draw(matrices(len(sizes), len(index), st.sampled_from([1.0, 2.0, 3.0])))
@@ -87,7 +87,7 @@ def grouped(draw):
 
 
 def names_of(Y, labels):
-    """Each row's labels as a dictionary of names, whatever their ids."""
+    """The labels of each row by name, with their values; ids do not matter."""
     rows = []
     for start, end in zip(Y.indptr[:-1], Y.indptr[1:], strict=True):
         rows.append({labels[int(j)]: float(v) for j, v in zip(Y.indices[start:end], Y.data[start:end], strict=True)})
@@ -99,7 +99,7 @@ def listed(array):
 
 
 def assert_same(got: Dataset, wanted: Dataset, ids_of_labels: bool = False) -> None:
-    """The same rows with the same labels; with `ids_of_labels`, also numbered alike."""
+    """Asserts that both have the same rows with the same labels; with `ids_of_labels`, also the same label ids."""
     assert len(got) == len(wanted)
     assert listed(got.texts) == listed(wanted.texts)
     assert listed(got.ids) == listed(wanted.ids)

@@ -1,4 +1,4 @@
-"""A refusal of CSV ends the process as it should, whatever Arrow's threads still do."""
+"""An error in CSV ends the process with one sentence, even while Arrow's threads are still running."""
 
 from __future__ import annotations
 

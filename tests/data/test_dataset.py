@@ -1,4 +1,4 @@
-"""Datasets: parts that fit, labels of another index, pieces one below the other."""
+"""Datasets: parts that fit together, alignment to another label index, joined pieces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_names_become_a_matrix_of_ones(rows):
     data=labelled(texts=text_rows()) | grouped(),
     others=st.lists(st.text(min_size=1, max_size=2), max_size=4, unique=True),
 )
-def test_aligning_changes_ids_and_never_names_nor_the_original(data, others):
+def test_align_changes_ids_but_neither_names_nor_the_original(data, others):
     before = Dataset(**{name: getattr(data, name) for name in ("texts", "Y", "labels", "ids")}, groups=data.groups)
     kept = None if data.groups is None else data.groups.Y.toarray()
     aligned = data.align(LabelIndex(others))
@@ -60,7 +60,7 @@ def test_aligning_changes_ids_and_never_names_nor_the_original(data, others):
         assert (data.groups.Y.toarray() == kept).all()
 
 
-def test_aligning_takes_texts_and_filters_along():
+def test_align_keeps_texts_and_filters():
     data = Dataset.from_texts(["x"], [["a", "b"]])
     data = Dataset(
         texts=data.texts, Y=data.Y, labels=data.labels, label_texts=strings(["A", "B"]), filters=np.array([[0, 0]])
@@ -94,7 +94,7 @@ def test_groups_are_joined_with_or_without_ids():
     assert joined.Y.toarray().tolist() == [[2], [2]]
 
 
-def test_stacking_takes_64_bit_indices_growing_widths_and_missing_pieces():
+def test_growing_csr_accepts_64_bit_indices_growing_widths_and_missing_pieces():
     narrow = sparse.csr_array(np.array([[0, 1.0], [2, 0]], np.float32))
     wide = sparse.csr_array((np.ones(1), np.array([2], np.int64), np.array([0, 1], np.int64)), shape=(1, 3))
     grown = GrowingCsr()
@@ -115,13 +115,13 @@ def test_reading_never_holds_two_whole_copies(tmp_path, monkeypatch):
     data = read(tmp_path / "train.txt")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # The parser's own memory is not traced; what is traced is the joined copy and little more.
+    # The memory of the parser is not traced: only the joined copy is, and little more.
     assert data.sparse.nnz == 100 * n_rows
     assert data.sparse.indices.dtype == data.Y.indices.dtype == np.int32
     assert peak < 1.3 * 8 * data.sparse.nnz + (4 << 20)
 
 
-def test_descriptions_count_what_is_there():
+def test_describe_counts_the_parts_of_a_dataset():
     data = Dataset.from_texts(["a", "b"], [["x", "y"], []])
     assert data.describe() == {
         "rows": 2,
@@ -133,7 +133,7 @@ def test_descriptions_count_what_is_there():
     }
 
 
-def test_taken_rows_bring_all_their_parts():
+def test_take_keeps_all_parts_of_the_rows():
     data = Dataset(
         texts=strings(["a", "b", "c"]),
         sparse=sparse.csr_array(np.diag([1.0, 2.0, 3.0])),
@@ -154,7 +154,7 @@ def test_taken_rows_bring_all_their_parts():
     assert len(data) == 3
 
 
-def test_rows_in_groups_are_not_taken_apart():
+def test_take_refuses_rows_in_groups():
     groups = Groups(np.array([0, 0]), from_names([["x"]], LabelIndex()))
     with pytest.raises(LabelwoodError, match="labels are the group's"):
         Dataset(texts=strings(["a", "b"]), groups=groups, labels=LabelIndex(["x"])).take([0])

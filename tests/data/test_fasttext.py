@@ -1,4 +1,4 @@
-"""fastText's format: labels anywhere in a line, words as fastText cuts them, and a file told by its content."""
+"""fastText's format: labels anywhere in a line, words split as fastText does, and detection from content."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_row_is_its_labels_and_its_other_words(tmp_path_factory, rows, lead, b
         "__label__x\n{",
     ],
 )
-def test_it_is_told_by_its_content(content, suffix, tmp_path):
+def test_fasttext_is_detected_from_content(content, suffix, tmp_path):
     data = content.encode()
     (tmp_path / f"train.txt{suffix}").write_bytes(COMPRESS[suffix](data) if suffix else data)
     assert detect_format(Source(tmp_path / f"train.txt{suffix}")) == "fasttext"
@@ -110,7 +110,7 @@ def test_it_is_told_by_its_content(content, suffix, tmp_path):
         ("a.fasttext", '{"text"\n', "fasttext"),
     ],
 )
-def test_others_are_not_taken_for_it(name, content, wanted, tmp_path):
+def test_other_formats_are_not_detected_as_fasttext(name, content, wanted, tmp_path):
     (tmp_path / name).write_text(content)
     assert detect_format(Source(tmp_path / name)) == wanted
 
@@ -133,7 +133,7 @@ def test_the_line_at_fault_is_named(line, words, size, tmp_path, monkeypatch):
             read_lines(tmp_path, b"__label__x a\n\nb\n" + line + end)
 
 
-def test_a_catalogue_beside_it_describes_its_names(tmp_path):
+def test_a_label_file_beside_fasttext_data_describes_its_labels(tmp_path):
     (tmp_path / "labels.jsonl").write_text('{"id": "y", "text": "the y"}\n{"id": "x", "text": "the x"}\n')
     data = read_lines(tmp_path, "__label__x a\n__label__z b\n")
     assert list(data.labels) == ["y", "x", "z"]
@@ -159,7 +159,7 @@ def test_texts_without_labels_are_written(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["\ufefftext", "BZh91AY", "{text}", "1 2 3"])
-def test_a_first_text_is_not_mistaken_for_a_mark(text, tmp_path):
+def test_the_first_text_is_not_read_as_a_byte_order_mark_or_bzip2(text, tmp_path):
     data = Dataset.from_texts([text, "b"], [[], ["x"]])
     for name, options in (("a.fasttext", {}), ("a.txt", {"format": "fasttext"})):
         write(data, tmp_path / name, **options)

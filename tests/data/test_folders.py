@@ -1,4 +1,4 @@
-"""Folders and what lies beside the data: splits, catalogues of labels, filters."""
+"""Folders, and the files beside the data: splits, label files, filters."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_a_folders_split_is_found(train, test, tmp_path):
     assert data.Y is not None or "tst_X_Xf__txt" in test
 
 
-def test_a_plain_file_hides_its_compressed_twin(tmp_path):
+def test_a_plain_file_takes_precedence_over_its_compressed_copy(tmp_path):
     put(tmp_path, train__jsonl=ROW, train__jsonl__xz=lzma.compress(ROW.encode() * 2))
     assert len(read(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("split", ["test", "a(b", ".*"])
-def test_a_folder_without_the_split_is_named(split, tmp_path):
+def test_a_folder_without_the_split_is_an_error(split, tmp_path):
     put(tmp_path, train__jsonl=ROW, filter_test__txt="0 0\n", x_a__csv="text\n")
-    with pytest.raises(InputError, match="holds no data of the split"):
+    with pytest.raises(InputError, match="holds no file that is clearly the split"):
         read(tmp_path, split=split)
 
 
-def test_two_files_that_could_be_meant_are_not_guessed_between(tmp_path):
+def test_two_files_of_one_split_are_an_error(tmp_path):
     put(tmp_path, a_train__csv="text\na\n", b_train__csv="text\na\n")
     with pytest.raises(InputError, match="name the file"):
         read(tmp_path)
@@ -117,7 +117,7 @@ def test_labels_given_by_name_join_the_catalogue(tmp_path):
         ('{"id": 0}\n{"id": true}\n', 2, 'no "id"'),
         ('{"id": 7}\n{"id": 8}\n{"id": 7}\n', 3, "described twice, first in line 1"),
         ('{"id": "a"}\n{"text": "b", "labels": ["a"]}\n', 2, "a row of data"),
-        (b'{"id": "a"}\n\0', None, "no text"),
+        (b'{"id": "a"}\n\0', None, "not text"),
         ('{"id": "a"}\n[]\n', 2, "not a JSON object"),
         ('{"id": "a"}\n{oops\n', 2, "not JSON"),
         ('{"id": "a"}\n{"id": "\\ud800"}\n', 2, "surrogate"),
@@ -170,7 +170,7 @@ def test_filters_are_found_by_split_or_named(tmp_path):
 @pytest.mark.parametrize(
     "line", ["3 0", "0 2", "-1 0", "0", "0 1 0 1", "a b", "0 1.0", "0 " + "9" * 30, "1_0 0", "0\v1"]
 )
-def test_a_pair_that_is_none_is_named(line, tmp_path):
+def test_a_malformed_filter_pair_is_named(line, tmp_path):
     for text, number in ((f"0 0\n\n{line}\n1 1\n", 3), (f"{line}\n{line}\n", 1)):
         put(tmp_path, f=text)
         with pytest.raises(InputError, match=f"line {number}: is not a row below 3 and a label below 2"):

@@ -33,7 +33,7 @@ SOUND = {
     "rows.parquet": TEXTS,
     "rows.npz": DENSE,
 }
-# Pieces that formats give a meaning to, so that mutations get past the first check.
+# Pieces that have a meaning in some format, so that mutations pass the first check.
 PIECES = [
     b"-1",
     b"999999999999",
@@ -90,7 +90,7 @@ def mutations(draw):
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Sound files of every format, each in a folder of its own with what belongs to it."""
+    """Valid files of every format, each in its own folder with its companion files."""
     folders = {}
     for name, data in SOUND.items():
         folders[name] = tmp_path_factory.mktemp("sound")

@@ -1,4 +1,4 @@
-"""Groups of rows: as records, by a column of single rows, as callers pass them, and with numbers beside labels."""
+"""Groups of rows: as records, by a column of single rows, as arguments of callers, and with numbers beside labels."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_rows(folder, rows, name="rows.jsonl", columns=BY_PAGE):
 
 
 @pytest.mark.parametrize("name", AS)
-def test_rows_of_one_name_are_one_group_wherever_they_lie(name, tmp_path):
+def test_rows_with_one_group_name_are_one_group_wherever_they_stand(name, tmp_path):
     data = read_rows(tmp_path, ROWS, name)
     assert data.Y is None
     assert listed(data.texts) == ["a dog", "a coin", "a rose", "a bank"]
@@ -68,7 +68,7 @@ def test_rows_of_one_name_are_one_group_wherever_they_lie(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", AS)
-def test_labels_that_rows_repeat_count_once_and_those_that_a_row_repeats_as_often(name, tmp_path):
+def test_a_label_counts_as_often_as_the_row_that_repeats_it_most(name, tmp_path):
     data = read_rows(tmp_path, ROWS, name)
     assert names_of(data.groups.Y, data.labels) == [{"animal": 1, "plant": 1}, {"money": 2}]
 
@@ -133,7 +133,7 @@ def test_parquet_holds_the_rows_of_groups_as_lists_of_strings(tmp_path):
         ({}, Columns(rows="texts"), "no column 'texts'"),
     ],
 )
-def test_groups_that_cannot_be_told_are_refused(name, changes, columns, words, tmp_path):
+def test_malformed_groups_are_refused(name, changes, columns, words, tmp_path):
     with pytest.raises(InputError, match=words) as caught:
         read_rows(tmp_path, [ROWS[0], ROWS[1] | changes], name, columns)
     assert name in str(caught.value)
@@ -156,13 +156,13 @@ def test_mutations_of_rows_in_groups_are_read_or_refused_in_a_sentence(tmp_path_
         ([1, 0, 1], {0: ["y"], 1: ["x", "x"]}),
     ],
 )
-def test_callers_name_groups_or_number_them(groups, labels):
+def test_callers_give_names_or_numbers_of_groups(groups, labels):
     of_row, counts, index = grouped_labels(groups, labels)
     assert list(of_row) == [1, 0, 1]
     assert names_of(counts, index) == [{"y": 1}, {"x": 2}]
 
 
-def test_a_matrix_of_counts_is_taken_as_it_is():
+def test_a_matrix_of_counts_stays_unchanged():
     counts = sparse.csr_array([[2.0, 0.0]])
     groups, same, index = grouped_labels([0], counts)
     assert same is counts
@@ -178,7 +178,7 @@ def test_a_matrix_of_counts_is_taken_as_it_is():
         ([0], None, "list of names for each group"),
     ],
 )
-def test_labels_of_groups_of_the_wrong_kind_get_a_sentence(groups, labels, words):
+def test_group_labels_of_a_wrong_type_are_an_error(groups, labels, words):
     with pytest.raises(LabelwoodError, match=words):
         grouped_labels(groups, labels)
 
@@ -213,7 +213,7 @@ def test_rows_are_named_after_their_group():
 
 @given(data=grouped())
 @settings(deadline=None)
-def test_any_groups_become_rows_with_a_name_each(data):
+def test_rows_of_any_groups_get_distinct_ids(data):
     assume(all(np.bincount(data.groups.of_row, minlength=data.groups.Y.shape[0])))
     rows = rows_with_labels(data, sparse.csr_array((len(data), data.n_labels), dtype=np.float32))
     assert len(set(listed(rows.ids))) == len(data)
@@ -225,7 +225,7 @@ SURE = sparse.csr_array(([0.25, 0.0, 1.0], VALUED.Y.indices, VALUED.Y.indptr), s
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.tsv.xz", "rows.parquet"])
-def test_numbers_beside_labels_are_written_and_do_not_hinder_reading(name, tmp_path):
+def test_numbers_beside_labels_are_written_and_ignored_by_readers(name, tmp_path):
     assert write(VALUED, tmp_path / name, values={"sureness": SURE}) == [tmp_path / name]
     assert_same(read(tmp_path / name), VALUED)
 

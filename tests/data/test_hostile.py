@@ -1,4 +1,4 @@
-"""Files that claim or unpack to a great deal are read within a cap of memory or refused in one sentence."""
+"""Files that claim, or unpack to, very much data are read within a memory limit or refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON lines: Arrow's parser and Python's agree, whatever kinds of values the columns hold."""
+"""JSON lines: Arrow's parser and Python's agree for all types of values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IDS = st.sampled_from([st.integers(-(2**62), 2**62), st.text(max_size=3)])
 
 @st.composite
 def records(draw):
-    """Rows whose columns are of one kind each; labels and ids may be null or missing."""
+    """Rows in which each column has one type; labels and ids may be null or missing."""
     labels, ids = draw(LABELS), draw(IDS)
     optional = {"labels": labels | st.none(), "id": ids | st.none(), "other": st.none() | st.integers() | st.text()}
     rows = st.fixed_dictionaries({"text": TEXTS}, optional=optional)
@@ -47,7 +47,7 @@ def read_lines(folder, data, **options):
 @settings(max_examples=120, deadline=None)
 @given(rows=records(), ascii_only=st.booleans())
 @example(rows=[{"text": "target_ind"}], ascii_only=False)  # a key of another format
-def test_the_fast_and_the_slow_way_read_the_same(tmp_path_factory, rows, ascii_only):
+def test_arrow_and_python_parse_the_same(tmp_path_factory, rows, ascii_only):
     folder = tmp_path_factory.mktemp("ways")
     data = lines_of(rows, ascii_only)
     either = read_lines(folder, data)
@@ -78,7 +78,7 @@ def test_block_borders_change_nothing(tmp_path_factory, rows, size):
         pieces = read_lines(folder, lines_of(rows))
         batches = concat(read_batches(folder / "rows.jsonl"))
     for got in (pieces, batches):
-        if got.ids is None and whole.ids is not None:  # every block was all null
+        if got.ids is None and whole.ids is not None:  # every block had only null ids
             assert set(listed(whole.ids)) == {""}
         else:
             assert listed(got.ids) == listed(whole.ids)
@@ -88,7 +88,7 @@ def test_block_borders_change_nothing(tmp_path_factory, rows, size):
             assert names_of(got.Y, got.labels) == names_of(whole.Y, whole.labels)
 
 
-def test_the_fast_way_is_taken(tmp_path, monkeypatch):
+def test_arrow_parses_plain_records(tmp_path, monkeypatch):
     monkeypatch.setattr(jsonl, "_slow_table", lambda *_: pytest.fail("slow"))
     for labels in (["a", "b"], [1, 2], 3, "a;b"):
         read_lines(tmp_path, lines_of([{"id": 1, "text": "x", "labels": labels, "more": {"deep": [1, None]}}] * 3))
@@ -108,7 +108,7 @@ def test_the_id_of_a_groups_row_that_begins_late_is_not_lost(tmp_path):
     assert read_lines(tmp_path, lines_of(rows)).ids[99].as_py() == "late"
 
 
-def test_kinds_may_change_between_blocks(tmp_path, monkeypatch):
+def test_types_may_change_between_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "_BLOCK", 1)
     rows = [{"text": "a", "id": 1}, {"text": "b", "labels": ["x"], "id": "p"}, {"text": "c", "labels": 7}]
     got = read_lines(tmp_path, lines_of([row for row in rows for _ in range(5)]))
@@ -121,7 +121,7 @@ def test_ids_may_be_numbers_and_strings_in_one_file(tmp_path):
     assert listed(got.ids) == ["1", "x", ""]
 
 
-def test_empty_lines_a_mark_and_carriage_returns_are_passed_over(tmp_path):
+def test_empty_lines_a_byte_order_mark_and_carriage_returns_are_skipped(tmp_path):
     data = b'\xef\xbb\xbf\r\n{"text": "a"}\r\n\n  \t\n{"text": "b"}\r\n\t\n{"text": "c"}'
     assert listed(read_lines(tmp_path, data).texts) == ["a", "b", "c"]
 
@@ -144,7 +144,7 @@ def test_rows_that_all_lack_one_of_several_texts_are_kept(tmp_path):
     assert listed(got.texts) == ["", "x", "y"]
 
 
-def test_labels_of_a_group_count_and_of_a_row_do_not(tmp_path):
+def test_repeated_labels_count_in_groups_and_not_in_rows(tmp_path):
     rows = read_lines(tmp_path, lines_of([{"text": "a", "labels": ["x", "x", "y"]}]))
     assert rows.Y.toarray().tolist() == [[1, 1]]
     groups = read_lines(
@@ -244,7 +244,7 @@ def test_dense_features_are_checked(vector, words, block, tmp_path, monkeypatch)
         read_lines(tmp_path, data, columns=Columns(dense="v"))
 
 
-def test_dense_features_that_are_missing_or_no_numbers_are_named(tmp_path):
+def test_dense_features_that_are_missing_or_not_numbers_are_named(tmp_path):
     for row in ({"text": "a"}, {"text": "a", "v": "x"}, {"text": "a", "v": ["x"]}):
         with pytest.raises(InputError, match=r"line 1: .*'v'"):
             read_lines(tmp_path, lines_of([row]), columns=Columns(dense="v"))

@@ -1,4 +1,4 @@
-"""Whole numbers among labels: ids of the catalogue where it has whole numbers as ids, else the numbers of its lines."""
+"""Whole numbers among labels: ids of the label file if its ids are whole numbers, else the numbers of its lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def catalogue(folder, **rows):
 
 
 def write_rows(folder, name, labels):
-    """One row a list of labels, in the format that the name asks for."""
+    """Writes one row per list of labels, in the format that the name determines."""
     path = folder / name
     if name.endswith(".jsonl"):
         path.write_text("".join(json.dumps({"text": "a", "labels": row}) + "\n" for row in labels))
@@ -67,14 +67,16 @@ def test_ids_are_read_as_ids_whatever_the_name_says(tmp_path):
 
 
 @pytest.mark.parametrize("label", [4, 99])
-def test_a_number_that_is_no_id_is_an_error_with_both_readings(label, tmp_path):
+def test_a_number_that_is_not_an_id_is_an_error_that_names_both_fixes(label, tmp_path):
     catalogue(tmp_path, id=IDS, name=TEXTS)
     path = write_rows(tmp_path, "rows.jsonl", [[3], [label]])
-    with pytest.raises(InputError, match=rf"rows.jsonl, line 2: label {label} is no id in .*labels.jsonl") as caught:
+    with pytest.raises(
+        InputError, match=rf"rows.jsonl, line 2: label {label} is not an id in .*labels.jsonl"
+    ) as caught:
         read(path)
     fixes = "add it to that file, or say --no-label-file if that file is for other data"
     assert fixes in str(caught.value)
-    last = "; --label-numbers lines would make it 'choir' and all others lines as well"
+    last = "; --label-numbers lines would take all labels as line numbers, this one as 'choir'"
     assert (fixes + last in str(caught.value)) == (label == 4)
     with pytest.raises(InputError, match=r"add it to that file(?!, or say --no-label-file)"):
         read(path, label_file=tmp_path / "labels.jsonl")
@@ -84,11 +86,11 @@ def test_a_number_that_is_no_id_is_an_error_with_both_readings(label, tmp_path):
 
 
 @pytest.mark.parametrize("size", [1 << 20, 30])
-def test_numbers_of_which_most_are_ids_are_not_made_lines(size, tmp_path, monkeypatch):
+def test_numbers_that_mostly_match_ids_are_not_read_as_lines(size, tmp_path, monkeypatch):
     monkeypatch.setattr(source, "_BLOCK", size)
     catalogue(tmp_path, id=[str(7 * line + 7) for line in range(200)])
     path = write_rows(tmp_path, "rows.jsonl", [[7 * i] for i in range(1, 20)] + [[8]])
-    with pytest.raises(InputError, match=r"label 8 is no id in .*add it to that file"):
+    with pytest.raises(InputError, match=r"label 8 is not an id in .*add it to that file"):
         read(path)
     with pytest.raises(InputError, match=r"19 of 20 labels are ids in .*; leave out --label-numbers lines"):
         read(path, label_numbers="lines")
@@ -103,24 +105,24 @@ def test_ids_with_zeros_before_them_are_numbers_too(tmp_path):
         assert labels_of(data) == [["005"], ["017", "100"]]
 
 
-def test_ids_that_differ_in_zeros_alone_are_no_numbers(tmp_path):
+def test_ids_that_differ_only_in_leading_zeros_are_not_numbers(tmp_path):
     catalogue(tmp_path, id=["07", "7", "007", "x"])
     assert labels_of(read(write_rows(tmp_path, "rows.jsonl", [[0], [1]]))) == [["07"], ["7"]]
 
 
-def test_numbers_are_lines_where_labels_have_names_although_one_is_called_by_a_number(tmp_path):
+def test_numbers_are_lines_if_labels_have_names_even_if_one_name_is_a_number(tmp_path):
     catalogue(tmp_path, id=["vim", "2", "emacs", "nano"])
     path = write_rows(tmp_path, "rows.jsonl", [[0], [2, 3]])
     data = read(path)
     assert labels_of(data) == [["vim"], ["emacs", "nano"]]
 
 
-def test_numbers_that_could_all_be_both_are_an_error_unless_one_says_which(tmp_path, monkeypatch):
+def test_ambiguous_numbers_are_an_error_unless_the_caller_says_what_they_are(tmp_path, monkeypatch):
     catalogue(tmp_path, id=["vim", "2", "emacs", "nano"])
     path = write_rows(tmp_path, "rows.jsonl", [[2], [2]])
     monkeypatch.setattr(source, "_BLOCK", 30)
     for reading in (read, lambda path: list(read_batches(path))):
-        with pytest.raises(InputError, match=r"label 2 may be the id of '2' or the number of a line, 'emacs', in"):
+        with pytest.raises(InputError, match=r"label 2 may be the id of '2' or the line number of 'emacs' in"):
             reading(path)
     for meaning, name in (("lines", "emacs"), ("ids", "2")):
         data = read(path, label_numbers=meaning)
@@ -133,7 +135,7 @@ def test_numbers_that_could_all_be_both_are_an_error_unless_one_says_which(tmp_p
     "labels", [[[0], [2], [3]], [[0], [2], [2]], [[2], [2], [0]], [[2], [2], [2]], [[0], [9], [2]]]
 )
 @pytest.mark.parametrize("ids", [["vim", "2", "emacs", "nano"], ["0", "2", "3", "9"], ["5", "6", "7", "8"]])
-def test_blocks_do_not_decide(labels, ids, tmp_path, monkeypatch):
+def test_the_meaning_of_numbers_does_not_depend_on_blocks(labels, ids, tmp_path, monkeypatch):
     catalogue(tmp_path, id=ids)
     path = write_rows(tmp_path, "rows.jsonl", labels)
     outcomes = []
@@ -148,7 +150,7 @@ def test_blocks_do_not_decide(labels, ids, tmp_path, monkeypatch):
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
-def test_the_extreme_classification_formats_count_lines_by_definition(tmp_path):
+def test_labels_of_the_extreme_classification_formats_are_always_lines(tmp_path):
     catalogue(tmp_path, id=IDS, name=TEXTS)
     (tmp_path / "train.txt").write_text("2 1 5\n3 0:1\n1,4 0:1\n")
     data = read(tmp_path / "train.txt")
@@ -165,7 +167,7 @@ def test_filters_mean_the_same_labels_as_the_rows(tmp_path):
     data = read(write_rows(tmp_path, "test.jsonl", [[3], [10]]))
     assert data.filters.tolist() == [[0, 2], [1, 3]]
     (tmp_path / "filter_test.txt").write_text("0 4\n")
-    with pytest.raises(InputError, match=r"filter_test.txt: label 4 is no id"):
+    with pytest.raises(InputError, match=r"filter_test.txt: label 4 is not an id"):
         read(tmp_path / "test.jsonl")
 
 
@@ -182,20 +184,20 @@ def test_arrays_of_numbers_are_ids_too(tmp_path):
     assert labels_of(data) == [["six"], ["five"]]
 
 
-# What lies beside the data, and what is named as a list of labels.
+# Label files found beside the data, and label files that the caller names.
 
 
-def test_training_data_is_no_list_of_labels(tmp_path):
+def test_training_data_is_not_accepted_as_a_label_file(tmp_path):
     rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
     other = write_rows(tmp_path, "other.jsonl", [["x"]])
     with pytest.raises(InputError, match="is the data itself"):
         read(rows, label_file=rows)
-    with pytest.raises(InputError, match=r"other.jsonl, line 1: is a row of data and describes no label"):
+    with pytest.raises(InputError, match=r"other.jsonl, line 1: is a row of data, not a description of a label"):
         read(rows, label_file=other)
 
 
 @pytest.mark.parametrize("content", [b"A text to read.\nIt has lines.\n", b"\x7fELF\0\0\0", b"\xff\xfe\n"])
-def test_a_file_that_has_none_of_the_labels_is_no_list_of_them(content, tmp_path):
+def test_a_label_file_with_none_of_the_labels_is_refused(content, tmp_path):
     rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
     (tmp_path / "readme").write_bytes(content)
     with pytest.raises(InputError, match="readme"):
@@ -204,7 +206,7 @@ def test_a_file_that_has_none_of_the_labels_is_no_list_of_them(content, tmp_path
         list(read_batches(rows, label_file=tmp_path / "readme"))
 
 
-def test_batches_leave_a_catalogue_of_other_data_alone_as_reading_does(tmp_path):
+def test_batches_ignore_a_label_file_of_other_data_as_read_does(tmp_path):
     rows = write_rows(tmp_path, "rows.jsonl", [["x"], ["y"]])
     catalogue(tmp_path, id=["book", "film"])
     assert [list(data.labels) for data in (read(rows), *read_batches(rows))] == [["x", "y"]] * 2
@@ -220,7 +222,7 @@ def test_batches_leave_a_catalogue_of_other_data_alone_as_reading_does(tmp_path)
         ("rows.jsonl", '{"text": "a", "labels": ["x"]}\n', '{"id": "a"}\n{"key": "a"}\n'),
     ],
 )
-def test_an_error_of_a_neighbour_says_how_to_do_without_it(name, content, labels, tmp_path):
+def test_an_error_in_a_label_file_beside_the_data_names_the_option_to_ignore_it(name, content, labels, tmp_path):
     (tmp_path / name).write_text(content)
     path = tmp_path / ("labels.jsonl" if labels.startswith("{") else "label_names.txt")
     path.write_text(labels)
@@ -232,7 +234,7 @@ def test_an_error_of_a_neighbour_says_how_to_do_without_it(name, content, labels
     assert len(read(tmp_path / name, label_file=False)) > 0
 
 
-def test_predicting_asks_nothing_of_labels_that_lie_beside_the_rows(labelwood, model, tmp_path):
+def test_predict_ignores_a_label_file_beside_the_rows(labelwood, model, tmp_path):
     folder = tmp_path / "rows"
     folder.mkdir()
     rows = write_rows(folder, "rows.jsonl", [["a", "b", "c"]])
@@ -241,7 +243,7 @@ def test_predicting_asks_nothing_of_labels_that_lie_beside_the_rows(labelwood, m
     assert labelwood("predict", model, rows).status == 0
 
 
-def test_a_neighbour_is_used_unless_one_says_no(tmp_path):
+def test_a_label_file_beside_the_data_is_used_unless_told_not_to(tmp_path):
     rows = write_rows(tmp_path, "rows.jsonl", [["x"]])
     catalogue(tmp_path, id=["w", "x"], text=["one", "two"])
     assert read(rows).label_file == str(tmp_path / "labels.jsonl")

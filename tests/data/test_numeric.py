@@ -1,4 +1,4 @@
-"""The formats of index:value pairs and of matrices: what they accept, and the line they refuse."""
+"""The formats of index:value pairs and of matrices: the input they accept, and the line that their errors name."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_row_with_only_a_label_is_not_taken_for_an_empty_end(tmp_path):
     assert read_text(tmp_path, "2 2 2\n0 0:1\n1\n").Y.toarray().tolist() == [[1, 0], [0, 1]]
 
 
-def test_a_header_alone_is_no_rows(tmp_path):
+def test_a_header_alone_gives_no_rows(tmp_path):
     for text in ("0 5 3", "0 5 3\n"):
         data = read_text(tmp_path, text)
         assert data.sparse.shape == (0, 5)
@@ -108,13 +108,13 @@ def test_the_line_at_fault_is_named(row, words, size, tmp_path, monkeypatch):
     "header",
     ["2 x 4", "2 5", "2 5 4 1", "2 -5 4", "--2 5 4", "2 5 " + "9" * 5000, "2 99999999999 4", "2 5 999999999", "２ 5 4"],
 )
-def test_a_header_that_is_no_counts_is_named(header, tmp_path):
+def test_a_header_without_counts_is_named(header, tmp_path):
     with pytest.raises(InputError, match=r"train.txt, line 1: "):
         read_text(tmp_path, f"{header}\n0 0:1\n1 1:1\n", format="xc")
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 10**17])
-def test_other_numbers_of_rows_than_the_header_says(n_rows, tmp_path):
+def test_a_header_with_a_wrong_number_of_rows_is_an_error(n_rows, tmp_path):
     with pytest.raises(InputError, match=f"line 1: the header says {n_rows} rows but 2 follow"):
         read_text(tmp_path, f"{n_rows} 5 4\n0 0:1\n1 1:1\n")
     (tmp_path / "trn_X_Y.txt").write_text(f"{n_rows} 1\n" + "0:1\n" * min(n_rows, 9))
@@ -158,7 +158,7 @@ def saved(matrix):
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
-def test_matrices_of_any_kind_lose_zeros_of_labels_only(kind, tmp_path):
+def test_stored_zeros_are_dropped_from_labels_and_kept_in_features(kind, tmp_path):
     Y = sparse.csr_matrix(([5.0, 0.0], ([0, 1], [1, 0])), shape=(2, 2)).asformat(kind)
     (tmp_path / "Y.trn.npz").write_bytes(saved(Y))
     data = read_text(tmp_path, saved(sparse.csr_matrix(np.eye(2)).asformat(kind)), "X.trn.npz")
@@ -247,7 +247,7 @@ def test_unsound_arrays_are_refused(arrays, tmp_path):
         read_text(tmp_path, npz(**arrays), "set.npz")
 
 
-def test_a_single_array_is_no_archive(tmp_path):
+def test_a_single_array_is_not_an_archive(tmp_path):
     stream = io.BytesIO()
     np.save(stream, np.ones(3))
     with pytest.raises(InputError, match="single array"):

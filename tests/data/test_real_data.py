@@ -1,4 +1,4 @@
-"""The real sets read with the counts that their description gives. Skipped where the data is not there."""
+"""Real data sets are read with the counts of their descriptions. Skipped if the data is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = Path(os.environ.get("LABELWOOD_DATA", Path(__file__).parents[2] / ".." / 
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the real data is not here; name it with LABELWOOD_DATA")
 
-# folder: rows of each split, labels, labels a row over all splits (or None), kind of row
+# folder: rows of each split, labels, labels per row over all splits (or None), kind of row
 SETS = {
     "eurlex4k": ({"train": 15_539, "test": 3_809}, 3_993, 5.31, "sparse"),
     "eurlex57k": ({"train": 45_000, "dev": 6_000, "test": 6_000}, None, 5.07, "texts"),

@@ -1,4 +1,4 @@
-"""What a format can hold is read back the same, whatever the compression, and found without being named."""
+"""Data that a format can hold is read back unchanged, in any compression, with the format detected."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_svmlight(data, suffix):
     assume(data.sparse.nnz)
     width = data.sparse.indices.max() + 1
     assert_same(got, replace(data, sparse=data.sparse[:, :width]), ids_of_labels=False)
-    assert got.sparse.shape[1] == width  # there is no header to say that there are more
+    assert got.sparse.shape[1] == width  # without a header, only the highest index gives the number of columns
 
 
 @quick

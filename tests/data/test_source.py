@@ -51,7 +51,7 @@ def test_blocks_of_any_size_hold_all_lines_with_their_numbers(tmp_path_factory, 
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_compression_is_told_by_content_whatever_the_name(suffix, tmp_path):
+def test_compression_is_detected_from_content_whatever_the_name(suffix, tmp_path):
     path = tmp_path / "no_suffix"
     path.write_bytes(packed(suffix, CONTENT))
     assert Source(path).read() == CONTENT
@@ -94,7 +94,7 @@ def test_corruption_is_noticed_by_checksums(suffix, tmp_path):
 def test_standard_input_is_read_once_compressed_or_not(suffix, monkeypatch):
     stdin_of(monkeypatch, packed(suffix, CONTENT))
     stdin = Source("-")
-    assert stdin.head == CONTENT[: 1 << 16]  # all of it, so that formats are told as they are of a file
+    assert stdin.head == CONTENT[: 1 << 16]  # as long as the head of a file, so that formats are detected alike
     assert b"".join(block.data for block in stdin.blocks(1000)) == CONTENT
     assert not sys.stdin.buffer.closed
     with pytest.raises(InputError, match="standard input: can be read only once"):
@@ -146,7 +146,7 @@ def test_an_unreadable_file_is_named(tmp_path):
         read(tmp_path / "x")
 
 
-def test_a_failing_disk_is_not_called_a_broken_compression(tmp_path, monkeypatch):
+def test_a_failing_disk_is_not_reported_as_broken_compression(tmp_path, monkeypatch):
     (tmp_path / "x").write_text("content")
     plain = Source(tmp_path / "x")
 
@@ -174,7 +174,7 @@ def test_a_failing_disk_is_not_called_a_broken_compression(tmp_path, monkeypatch
         ("labels.jsonl", '{"id": "b"}\n'),
     ],
 )
-def test_text_of_two_bytes_a_character_is_named_as_such(name, content, coding, tmp_path):
+def test_utf16_text_is_named_as_such(name, content, coding, tmp_path):
     (tmp_path / name).write_bytes(content.encode(coding))
     path = tmp_path / ("rows.jsonl" if name == "labels.jsonl" else name)
     if name == "labels.jsonl":

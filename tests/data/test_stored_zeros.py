@@ -1,4 +1,4 @@
-"""Zeros that a sparse matrix stores are no labels, in a dataset as in a model."""
+"""Zeros stored in a sparse matrix are not labels, neither in a dataset nor in a model."""
 
 from __future__ import annotations
 

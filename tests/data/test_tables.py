@@ -47,7 +47,7 @@ def test_tsv_named_columns_and_separator(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["text,labels", "text,labels\n", "text,labels\r\n\r\n"])
-def test_a_csv_header_alone_is_no_rows(text, tmp_path):
+def test_a_csv_header_alone_gives_no_rows(text, tmp_path):
     data = read_csv(tmp_path, text)
     assert len(data) == 0
     assert data.Y.shape == (0, 0)
@@ -99,13 +99,13 @@ def test_unsound_csv_is_refused(text, words, tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "sep=;\r\ntext;labels\r\na, b;x\r\n",  # what Excel reads
+        "sep=;\r\ntext;labels\r\na, b;x\r\n",  # Excel's way to name the delimiter
         "\ufeffsep=;\ntext;labels\na, b;x\n",
-        "text;labels;notes (short, long)\na, b;x;\n",  # the names of columns tell the delimiter
+        "text;labels;notes (short, long)\na, b;x;\n",  # the names of columns show the delimiter
         "text\tlabels\tnotes; and more, perhaps\na, b\tx\t\n",
     ],
 )
-def test_the_delimiter_is_what_the_first_lines_tell(text, tmp_path):
+def test_the_delimiter_is_detected_from_the_first_lines(text, tmp_path):
     data = read_csv(tmp_path, text)
     assert (listed(data.texts), labels_of(data)) == (["a, b"], [["x"]])
 
@@ -115,7 +115,7 @@ def test_blanks_around_the_name_of_a_column_are_an_error(tmp_path):
         read_csv(tmp_path, "text, labels\na,x\n")
 
 
-def test_a_named_column_that_is_not_there_is_an_error_even_if_another_is(tmp_path):
+def test_a_missing_named_column_is_an_error_even_if_another_exists(tmp_path):
     for columns in (Columns(text=("text", "abstrct")), Columns(labels="tags"), Columns(id="key"), Columns(dense="v")):
         with pytest.raises(InputError, match="has no column"):
             read_csv(tmp_path, "text,labels\na,b\n", columns=columns)
@@ -133,7 +133,7 @@ def test_a_named_column_that_is_not_there_is_an_error_even_if_another_is(tmp_pat
         pa.array([["x", "y"], None, []], pa.list_(pa.string_view())),
     ],
 )
-def test_parquet_labels_in_any_dress(labels, tmp_path):
+def test_parquet_labels_of_any_type(labels, tmp_path):
     data = read_parquet(
         tmp_path, {"id": [1, None, 3], "text": pa.array(["a", "b", "c"]).dictionary_encode(), "labels": labels}
     )
@@ -202,7 +202,7 @@ def test_standard_input(suffix, form, tmp_path, monkeypatch):
     assert labels_of(read("-")) == [["0"]]
     given(b"0 0:1\n")
     assert labels_of(read("-")) == [["0"]]
-    given(b"1 10000 20000\n17 0:1\n")  # a header longer than what tells the compression
+    given(b"1 10000 20000\n17 0:1\n")  # a header longer than the magic bytes of compressions
     assert labels_of(read("-")) == [["17"]]
     given(b"a longer text __label__x\n")
     assert labels_of(read("-")) == [["x"]]

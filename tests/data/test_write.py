@@ -1,4 +1,4 @@
-"""A file appears whole or not at all, and what a format cannot hold is refused."""
+"""A file appears whole or not at all, and data that a format cannot hold is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_ctrl_c_at_the_moment_a_file_is_made_leaves_none(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return file
 
-    monkeypatch.setattr(io, "open", interrupted)  # which is what a path opens with
+    monkeypatch.setattr(io, "open", interrupted)  # Path.open calls it
     with pytest.raises(KeyboardInterrupt), binary_output(tmp_path / "a.txt"):
         pass
     assert len(made[0]) == 1
@@ -136,13 +136,13 @@ def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_what_a_format_cannot_hold_is_refused_in_one_sentence(data, name, words, tmp_path):
+def test_data_that_a_format_cannot_hold_is_refused_in_one_sentence(data, name, words, tmp_path):
     with pytest.raises(LabelwoodError, match=words):
         write(data, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_that_other_files_count_on_are_not_renumbered(tmp_path):
+def test_labels_shared_with_other_files_keep_their_numbers(tmp_path):
     write(NUMBERS, tmp_path / "train.txt")
     other = replace(Dataset.from_texts(["", ""], [["plant"], []]), texts=None, sparse=TEXTS.Y)
     with pytest.raises(LabelwoodError, match=r"labels\.jsonl names other labels"):
@@ -152,9 +152,9 @@ def test_labels_that_other_files_count_on_are_not_renumbered(tmp_path):
     assert read(tmp_path, split="test").Y.toarray().tolist() == [[0, 1, 0], [0, 0, 0]]
 
 
-def test_formats_are_told_by_name_or_named(tmp_path):
+def test_the_format_follows_from_the_name_or_is_given(tmp_path):
     assert format_of_name(tmp_path / "x.tsv.zst") == "csv"
-    with pytest.raises(ParameterError, match="does not tell the format"):
+    with pytest.raises(ParameterError, match="does not determine the format"):
         write(TEXTS, tmp_path / "x.doc")
     with pytest.raises(ParameterError, match="there is no format 'doc'"):
         write(TEXTS, tmp_path / "x", format="doc")

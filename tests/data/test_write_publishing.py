@@ -1,4 +1,4 @@
-"""Files appear together or not at all, and take nobody's name."""
+"""Files appear together or not at all, and never replace other files unless told to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_file_that_is_there_is_refused_unless_told_to_replace_it(name, tmp_pat
     ("name", "companion"),
     [("trn_X_Xf.txt", "trn_X_Y.txt"), ("X.trn.npz", "Y.trn.npz"), ("train_texts.txt", "train_labels.txt")],
 )
-def test_so_is_a_file_that_belongs_to_it(name, companion, tmp_path):
+def test_a_companion_file_that_is_there_is_refused_too(name, companion, tmp_path):
     (tmp_path / companion).write_text("mine")
     with pytest.raises(InputError, match=f"{companion}: is there already"):
         write(MAIN[name], tmp_path / name)
@@ -54,7 +54,7 @@ def test_so_is_a_file_that_belongs_to_it(name, companion, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "hard link"])
-def test_links_are_files_that_are_there(kind, tmp_path):
+def test_links_count_as_existing_files(kind, tmp_path):
     (tmp_path / "mine").write_text("mine")
     if kind == "hard link":
         os.link(tmp_path / "mine", tmp_path / "a.jsonl")
@@ -74,13 +74,13 @@ def test_rows_do_not_take_the_name_of_the_file_of_labels(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["filter_test.txt", "filter_labels_test.txt", "filter_train.txt.gz", "lbl_X_Xf.txt"])
-def test_nor_of_files_that_belong_to_other_rows(name, tmp_path):
+def test_rows_do_not_take_the_name_of_the_file_of_filters(name, tmp_path):
     with pytest.raises(InputError, match="cannot hold rows: files of this name"):
         write(TEXTS, tmp_path / name, format="fasttext")
     assert contents(tmp_path) == {}
 
 
-def test_devices_and_pipes_are_no_files_even_where_they_lead_to_one(tmp_path, monkeypatch):
+def test_devices_and_pipes_are_refused_even_if_they_lead_to_a_file(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "link.jsonl").symlink_to("pipe.jsonl")
     for name in ("pipe.jsonl", "link.jsonl"):
@@ -112,7 +112,7 @@ def no_links(*_):
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
-def test_file_systems_without_hard_links_will_do(tmp_path, monkeypatch):
+def test_file_systems_without_hard_links_work(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", no_links)
     write(NUMBERS, tmp_path / "trn_X_Xf.txt")
     assert len(read(tmp_path)) == 2
@@ -120,7 +120,7 @@ def test_file_systems_without_hard_links_will_do(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("twin", ["train.jsonl", "train.jsonl.zst"])
-def test_the_same_name_in_another_compression_is_not_contradicted(twin, tmp_path):
+def test_the_same_name_with_another_compression_is_refused(twin, tmp_path):
     (tmp_path / twin).write_bytes(b"mine")
     for overwrite in (False, True):
         with pytest.raises(InputError, match=f"would lie beside {twin}, .* remove that one first"):
@@ -136,7 +136,7 @@ def catalogue(records):
 
 
 @pytest.mark.parametrize("suffix", ["", ".xz"])
-def test_a_label_file_that_says_more_is_left_alone(suffix, tmp_path):
+def test_a_label_file_that_says_more_is_kept(suffix, tmp_path):
     there = tmp_path / f"labels.jsonl{suffix}"
     there.write_bytes(COMPRESS.get(suffix, bytes)(catalogue(ABOUT)))
     before = there.read_bytes()
@@ -155,7 +155,7 @@ def test_a_label_file_that_says_more_is_left_alone(suffix, tmp_path):
         [{"id": "ghost", "text": "x"}],
     ],
 )
-def test_a_label_file_that_says_other_things_is_not_lost(records, overwrite, tmp_path):
+def test_a_label_file_with_other_content_is_not_lost(records, overwrite, tmp_path):
     (tmp_path / "labels.jsonl").write_bytes(catalogue(records))
     with pytest.raises(LabelwoodError, match=r"says other things of the labels than this data"):
         write(TEXTS, tmp_path / "a.jsonl", overwrite=overwrite)
@@ -171,7 +171,7 @@ def test_a_label_file_that_says_less_is_replaced_only_if_told_to(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["label_names.txt", "output-items.txt", "label_names.txt.gz"])
-def test_a_file_of_plain_names_stays_one_and_more_is_said_beside_it(name, tmp_path):
+def test_a_file_of_plain_names_is_kept_and_texts_go_to_another_file(name, tmp_path):
     there = tmp_path / name
     there.write_bytes(COMPRESS.get(there.suffix, bytes)(b"animal\n"))
     before = there.read_bytes()
@@ -205,11 +205,11 @@ def test_label_features_of_other_labels_are_not_replaced(tmp_path):
 
 
 class Stopped(BaseException):
-    """As Ctrl-C would, at any call."""
+    """Stops at any call, like Ctrl-C."""
 
 
 def stopping(monkeypatch, at):
-    """Lets the `at`-th of all calls that change names fail before it, or (odd) right after it."""
+    """Stops at one of the calls that change names: before it if `at` is even, right after it if `at` is odd."""
     calls = []
 
     def watched(function):
@@ -269,7 +269,7 @@ def test_killed_at_any_step_it_leaves_no_mixture_under_the_names(name, tmp_path)
         old = (folder / name).read_bytes()
         with pytest.MonkeyPatch.context() as patch:
             stopping(patch, at)
-            for cleaning in ("_take_away", "_bring_back", "_remove"):  # which nobody does any more
+            for cleaning in ("_remove_published", "_restore", "_remove"):  # a killed process does not clean up
                 patch.setattr(publishing, cleaning, lambda *_: None)
             try:
                 write(other, folder / name, overwrite=True)

@@ -1,4 +1,4 @@
-"""What a dataset has no part for is written again, or named as left out; nothing is lost in silence."""
+"""Fields that a dataset has no part for are written again or reported as left out; nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from tests.data.samples import strings
 
 from labelwood.data import Columns, Dataset, read, write
-from labelwood.data.write import left_out, write_without
+from labelwood.data.write import left_out, write_supported
 from labelwood.errors import LabelwoodError
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,7 +34,7 @@ ROWS = [
 
 @pytest.fixture
 def described(tmp_path):
-    """Rows and labels with fields of their own."""
+    """Rows and labels with other fields."""
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "labels.jsonl").write_text("\n".join(LABELS) + "\n")
@@ -59,7 +59,7 @@ def test_fields_of_rows_and_labels_are_written_as_they_were(described, tmp_path)
     assert (tmp_path / "out" / "labels.jsonl").read_text().splitlines() == LABELS
 
 
-def test_training_reads_none_of_them(described):
+def test_training_reads_no_other_fields(described):
     data = read(described)
     assert data.fields is None
     assert data.label_lines is None
@@ -75,7 +75,7 @@ def test_parquet_keeps_types_and_gives_them_back(described, tmp_path):
     copied(table, tmp_path / "back" / "train.jsonl")
     back = records(tmp_path / "back" / "train.jsonl")
     wanted = [json.loads(row) for row in ROWS]
-    wanted[1] |= {"id": "7", "none": None}  # a column of ids has one type, and an absent value is null
+    wanted[1] |= {"id": "7", "none": None}  # a column of ids has one type, and a missing value is null
     assert back == wanted
     assert (tmp_path / "back" / "labels.jsonl").read_text().splitlines() == LABELS
 
@@ -107,7 +107,7 @@ FIELDS = st.dictionaries(st.text(max_size=5).filter(lambda name: name not in KNO
 
 
 def exact(text):
-    """JSON with the order of keys and the digits of numbers."""
+    """Parsed JSON that keeps the order of keys and the digits of numbers."""
     return json.loads(text, object_pairs_hook=lambda pairs: ("object", pairs), parse_float=str, parse_int=str)
 
 
@@ -124,14 +124,14 @@ def test_any_json_comes_back_from_json_lines(rows, ascii_only):
 
 @quick
 @given(rows=st.lists(FIELDS, min_size=1, max_size=4))
-def test_what_parquet_holds_of_any_json_is_the_same_and_the_rest_is_named(rows):
+def test_parquet_keeps_json_fields_unchanged_or_names_those_it_cannot_hold(rows):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.jsonl"
         path.write_text("".join(json.dumps({"text": "x", **row}) + "\n" for row in rows), "utf-8")
         data = read(path, keep_unknown=True)
         target = Path(folder) / "a.parquet"
         lost = left_out(data, target)
-        write_without(data, target, "parquet")
+        write_supported(data, target, "parquet")
         found = pq.read_table(target).to_pylist()
         for row, got in zip(rows, found, strict=True):
             assert {name: value for name, value in row.items() if name not in lost} == {
@@ -147,7 +147,7 @@ def test_numbers_keep_their_digits_and_ids_their_kind(tmp_path):
     assert copied(tmp_path / "a.jsonl", tmp_path / "b.jsonl").read_text() == line + "\n"
 
 
-def test_rows_come_back_from_the_repositorys_format_as_they_were(tmp_path):
+def test_rows_in_the_repositorys_format_are_read_back_unchanged(tmp_path):
     rows = [
         {"id": 7, "text": "a dog", "labels": ["x"]},
         {"id": "b", "text": "a rose", "labels": ["y", "x"]},
@@ -220,7 +220,7 @@ def test_columns_of_csv_and_parquet_are_kept(tmp_path):
     ],
 )
 @pytest.mark.parametrize("name", ["b.jsonl", "b.csv", "b.parquet", "b.fasttext"])
-def test_columns_that_share_a_name_are_left_out_and_said(text, lost, kept, name, tmp_path):
+def test_columns_that_share_a_name_are_left_out_and_reported(text, lost, kept, name, tmp_path):
     (tmp_path / "a.csv").write_text(text)
     data = read(tmp_path / "a.csv", keep_unknown=True)
     lost = [*(kept[2:] if name == "b.fasttext" else []), *lost]
@@ -234,7 +234,7 @@ def test_columns_that_share_a_name_are_left_out_and_said(text, lost, kept, name,
     assert left_out(got, tmp_path / "c.jsonl") == []
 
 
-def test_columns_of_parquet_that_share_a_name_are_left_out_and_said(tmp_path):
+def test_columns_of_parquet_that_share_a_name_are_left_out_and_reported(tmp_path):
     columns = [pa.array(["a dog"]), pa.array([["x"]]), pa.array([1]), pa.array([2])]
     pq.write_table(pa.Table.from_arrays(columns, names=["text", "labels", "n", "n"]), tmp_path / "a.parquet")
     data = read(tmp_path / "a.parquet", keep_unknown=True)
@@ -244,7 +244,7 @@ def test_columns_of_parquet_that_share_a_name_are_left_out_and_said(tmp_path):
     assert read(tmp_path / "a.parquet").texts.to_pylist() == ["a dog"]  # as training reads it
 
 
-def test_fields_beyond_those_that_can_be_columns_are_left_out_and_said(tmp_path):
+def test_fields_beyond_the_limit_of_columns_are_left_out_and_reported(tmp_path):
     rows = [{"text": "x", f"f{i}": i} for i in range(1003)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     data = read(tmp_path / "a.jsonl", keep_unknown=True)
@@ -254,7 +254,7 @@ def test_fields_beyond_those_that_can_be_columns_are_left_out_and_said(tmp_path)
     assert pq.read_schema(tmp_path / "b.parquet").names == ["text", *(f"f{i}" for i in range(1000))]
 
 
-def test_a_field_whose_name_the_output_needs_is_left_out_and_said(tmp_path):
+def test_a_field_whose_name_the_output_needs_is_left_out_and_reported(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"title": "the title", "text": "the body"}\n')
     data = read(tmp_path / "a.jsonl", columns=Columns(text=("title",)), keep_unknown=True)
     assert left_out(data, tmp_path / "b.jsonl") == ["text"]
@@ -278,7 +278,7 @@ def test_numbered_labels_keep_their_numbers_and_labels_beyond_them_their_names(t
     assert list(read(tmp_path / "out" / "a.jsonl").labels) == ["cat", "dog", "eel"]
 
 
-def test_filters_are_written_where_they_are_looked_for_or_said_to_be_left_out(tmp_path):
+def test_filters_are_written_where_readers_look_or_reported_as_left_out(tmp_path):
     for name in ("in", "out"):
         (tmp_path / name).mkdir()
     (tmp_path / "in" / "test.jsonl").write_text('{"text": "x", "labels": ["b"]}\n{"text": "y", "labels": ["a"]}\n')
@@ -341,7 +341,7 @@ def names_of(data):
     return labels, [(int(row), data.labels[int(label)]) for row, label in data.filters]
 
 
-def test_arrays_of_numbers_are_those_of_the_labels_ids(tmp_path):
+def test_arrays_hold_the_ids_of_labels(tmp_path):
     labels = Dataset(dense=np.eye(2, dtype=np.float32), Y=np.eye(2), labels=["9", "4"])
     write(labels, tmp_path / "a.npz")
     assert np.load(tmp_path / "a.npz")["y_train"].tolist() == [9, 4]

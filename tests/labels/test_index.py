@@ -1,4 +1,4 @@
-"""Names of labels and their ids: an id once given stays."""
+"""Names of labels and their ids: an id never changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = st.lists(st.text(min_size=1, max_size=4), max_size=8)
 
 
 @given(first=NAMES, second=NAMES)
-def test_an_id_once_given_stays(first, second):
+def test_ids_never_change(first, second):
     index = LabelIndex()
     ids = index.add(first)
     before = list(index)
@@ -41,7 +41,7 @@ def test_names_that_were_stored_and_added_are_one_list(stored, added):
     assert (len(index), index.ids(["not there"]).tolist()) == (len(whole), [-1])
 
 
-def test_growing_after_a_look_as_an_array_keeps_ids():
+def test_adding_names_after_to_arrow_keeps_ids():
     index = LabelIndex(["a"])
     index.add(["b"])
     index.to_arrow()
@@ -66,7 +66,7 @@ def test_a_mapped_array_is_not_copied(tmp_path):
 
 
 @pytest.mark.parametrize("names", [["a", "a"], ["a", ""]])
-def test_names_that_are_no_names_are_refused_every_time(names):
+def test_invalid_names_are_refused_every_time(names):
     index = LabelIndex(names)
     for _ in range(2):
         with pytest.raises(LabelwoodError, match=r"same name|is empty"):
@@ -79,7 +79,7 @@ def test_a_missing_name_is_refused():
 
 
 @pytest.mark.parametrize("name", ["", None, 5])
-def test_adding_what_is_no_name_changes_nothing(name):
+def test_adding_an_invalid_name_changes_nothing(name):
     index = LabelIndex(["a"])
     with pytest.raises(LabelwoodError, match="every label needs a name"):
         index.add([name])
@@ -87,7 +87,7 @@ def test_adding_what_is_no_name_changes_nothing(name):
     assert index.add(["b"]).tolist() == [1]
 
 
-def test_ids_outside_are_errors_and_not_the_last_label():
+def test_ids_out_of_range_are_errors_and_not_the_last_label():
     index = LabelIndex(["a"])
     for label in (-1, 1):
         with pytest.raises(IndexError):
@@ -102,13 +102,13 @@ def test_equality_is_by_names_in_order():
         hash(LabelIndex())
 
 
-def test_it_shows_a_few_names():
+def test_repr_shows_a_few_names():
     assert repr(LabelIndex(["a", "b"])) == "LabelIndex(['a', 'b'], 2 labels)"
     assert repr(LabelIndex.numbered(9)) == "LabelIndex(['0', '1', '2', …], 9 labels)"
 
 
-def test_names_that_were_met_stay_right_when_others_join(monkeypatch):
-    monkeypatch.setattr("labelwood.labels.index._MET_AT_MOST", 2)
+def test_cached_names_stay_right_when_names_are_added(monkeypatch):
+    monkeypatch.setattr("labelwood.labels.index._CACHE_SIZE", 2)
     index = LabelIndex(["a", "b", "c"])
     for _ in range(3):
         assert [index[i] for i in range(3)] == ["a", "b", "c"]

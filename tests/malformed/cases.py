@@ -193,10 +193,10 @@ JSON = [
         labels__jsonl=jsonl({"id": "a"}, {"id": "a"}),
     ),
     train(
-        "catalogue: a number that is a line and no id",
+        "catalogue: a number that is a line and not an id",
         jsonl({"text": "x", "labels": [0]}),
         "line 1",
-        "no id",
+        "not an id",
         "'7'",
         "--label-numbers lines",
         file="a.jsonl",

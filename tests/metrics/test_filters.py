@@ -9,13 +9,13 @@ from scipy import sparse
 from labelwood.arrays.topk import TopK
 from labelwood.errors import LabelwoodError
 from labelwood.metrics import apply_filter, evaluate, extra_candidates
-from labelwood.metrics.filters import answered_and_filtered
+from labelwood.metrics.filters import filtered_answers
 
 IDS = np.array([[4, 7, 2], [7, 4, -1]], np.int32)
 TOP = TopK(IDS, np.array([[0.9, 0.5, 0.1], [0.8, 0.3, -np.inf]], np.float32))
 
 
-def test_filtered_predictions_go_and_later_ones_move_up():
+def test_filtered_predictions_are_dropped_and_later_ones_move_up():
     kept = apply_filter(TOP, np.array([[0, 7], [1, 7], [1, 2]]))
     assert kept.ids.tolist() == [[4, 2, -1], [4, -1, -1]]
     np.testing.assert_allclose(kept.scores, [[0.9, 0.1, -np.inf], [0.3, -np.inf, -np.inf]])
@@ -23,7 +23,7 @@ def test_filtered_predictions_go_and_later_ones_move_up():
     assert kept.scores.dtype == np.float32
 
 
-def test_the_predictions_that_were_passed_stay_as_they_are():
+def test_the_callers_predictions_do_not_change():
     before = TOP.ids.copy()
     apply_filter(TOP, [(0, 4)])
     assert (TOP.ids == before).all()
@@ -38,7 +38,7 @@ def test_extra_candidates_is_the_largest_number_of_distinct_labels_of_a_row():
     assert extra_candidates([(1, 5), (1, 5), (1, 6), (0, 5)], n_rows=2) == 2
 
 
-def test_evaluate_drops_before_it_takes_the_first_k_and_leaves_the_truth_alone():
+def test_evaluate_filters_before_it_takes_the_first_k_and_keeps_the_true_labels():
     # Row 0 becomes 7, 2 and row 1 becomes 4. Label 4 stays true in row 0 and is missed.
     Y = sparse.csr_array(([1, 1, 1], ([0, 0, 1], [4, 7, 4])), shape=(2, 8))
     result = evaluate(TOP, Y, ks=(1, 2), metrics=("P", "R"), filters=[(0, 4), (1, 7)])
@@ -47,7 +47,7 @@ def test_evaluate_drops_before_it_takes_the_first_k_and_leaves_the_truth_alone()
     assert result["R@2"] == pytest.approx(100 * float((Fraction(1, 2) + Fraction(1, 1)) / 2))
 
 
-def test_a_sparse_matrix_of_scores_has_its_extra_candidates_taken_by_itself():
+def test_a_sparse_matrix_of_scores_gets_extra_candidates_automatically():
     scores = sparse.csr_array([[0.9, 0.8, 0.7, 0.6]])
     Y = np.array([[0, 0, 0, 1]])
     assert evaluate(scores, Y, ks=(1,), filters=[(0, 0), (0, 1), (0, 2)])["P@1"] == 100
@@ -67,7 +67,7 @@ def test_a_row_that_was_short_before_may_be_short_after():
     rows=st.lists(st.lists(st.integers(-1, 4), min_size=3, max_size=3), min_size=1, max_size=5),
     pairs=st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))),
 )
-def test_a_filter_keeps_the_order_of_what_it_leaves(rows, pairs):
+def test_a_filter_keeps_the_order_of_the_other_predictions(rows, pairs):
     pairs = [(row, label) for row, label in pairs if row < len(rows)]
     ids = np.array(rows)
     kept = apply_filter(TopK(ids, np.zeros(ids.shape, np.float32)), pairs)
@@ -82,15 +82,15 @@ def test_pairs_that_cannot_be_used_are_refused(pairs):
         apply_filter(TOP, pairs)
 
 
-def test_a_row_has_k_answers_left_if_so_many_are_asked_for():
+def test_a_filtered_row_still_has_k_answers():
     asked = []
 
     def answer(k):
         asked.append(k)
         return TopK(TOP.ids[:, :k], TOP.scores[:, :k])
 
-    assert answered_and_filtered(answer, 1, None, n_rows=len(TOP)).ids.shape == (len(TOP), 1)
-    kept = answered_and_filtered(answer, 1, [(0, TOP.ids[0, 0])], n_rows=len(TOP))
+    assert filtered_answers(answer, 1, None, n_rows=len(TOP)).ids.shape == (len(TOP), 1)
+    kept = filtered_answers(answer, 1, [(0, TOP.ids[0, 0])], n_rows=len(TOP))
     assert kept.ids[0].tolist() == [TOP.ids[0, 1]]
     assert kept.ids[1].tolist() == [TOP.ids[1, 0]]
     assert asked == [1, 2]

@@ -33,7 +33,7 @@ def percent(fraction):
 
 
 def reference(rows, truths, k, inv):
-    """Every metric at one k, written as its definition reads."""
+    """Every metric at one k, computed directly from its definition."""
     n = len(rows)
     sums = dict.fromkeys(("P", "nDCG", "R", "gain", "best", "psndcg", "best_psndcg"), 0.0)
     labels = {}  # label -> [true, predicted, correct]
@@ -257,7 +257,7 @@ def test_true_labels_may_be_sparse_or_dense(as_type):
     assert evaluate(top_of([[0], [0]]), Y, ks=(1,))["P@1"] == 50
 
 
-def test_stored_zeros_of_true_labels_are_no_labels():
+def test_stored_zeros_of_true_labels_are_not_labels():
     Y = sparse.csr_array(([0.0, 1.0], ([0, 0], [0, 1])), shape=(1, 2))
     assert evaluate(top_of([[0]]), Y, ks=(1,))["P@1"] == 0
 
@@ -281,7 +281,7 @@ def test_ks_that_cannot_be_used_are_refused(ks):
 
 
 @pytest.mark.parametrize(("metrics", "hint"), [(("ndcg",), "choose from P, nDCG"), ("PSP", "needs inv_propensity")])
-def test_metrics_that_cannot_be_made_are_refused(metrics, hint):
+def test_metrics_that_cannot_be_computed_are_refused(metrics, hint):
     with pytest.raises(ParameterError, match=hint):
         evaluate(top_of([[0]]), indicator([{0}], 2), ks=(1,), metrics=metrics)
 
@@ -299,7 +299,7 @@ def test_inverse_propensities_of_more_labels_than_y_has_are_fine():
 
 
 @pytest.mark.parametrize("ids", [np.array([0, 1]), np.array([[0.5]]), np.array([[2**40]]), np.array([[-(2**40)]])])
-def test_ids_that_are_no_ids_are_refused(ids):
+def test_malformed_ids_are_refused(ids):
     with pytest.raises(LabelwoodError, match="ids"):
         evaluate(TopK(ids, ids), indicator([{0}], 2), ks=(1,))
 

@@ -97,7 +97,7 @@ def test_thresholds_and_shares_that_cross_are_refused():
 
 
 @pytest.mark.parametrize("frequencies", [[0.5], [-1], [[1]]])
-def test_frequencies_that_are_no_counts_are_refused(frequencies):
+def test_frequencies_that_are_not_counts_are_refused(frequencies):
     with pytest.raises(LabelwoodError, match="frequencies"):
         per_bin(TOP, Y, frequencies, k=1)
 

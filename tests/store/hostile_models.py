@@ -1,11 +1,11 @@
-"""Models of every kind, altered as an attacker would: each hash and size is right, and what is said is not.
+"""Models of every kind, altered as an attacker would: every hash and size is right, but the contents are false.
 
-    for change in changes(model, rng):          # or every_number(model), which goes through them all
+    for change in changes(model, rng):          # or every_number(model), which changes each number in turn
         write(folder, change)
-        outcome = tried(folder, verify=True)    # in a process with little memory and time
+        outcome = tried(folder, verify=True)    # in a process with limits on memory and time
 
-`SOUND` are the outcomes that are fine: an answer, a `LabelwoodError` instead of one ("late"), or a `ModelError` of one
-sentence that says where the model lies.
+`SOUND` are the acceptable outcomes: an answer, a `LabelwoodError` instead of an answer ("late"), or a `ModelError` of
+one sentence that names the path of the model.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from labelwood.store.strict_json import loads
 VALUES = (0, -1, 1, 2**31 - 1, 2**31, 2**40, 2**63, 1e308, "x", None, True, [], {})
 ITEMS = (0, 1, -1, 127, 255, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), float("nan"), float("inf"), 1e38, -1e38)
 SOUND = ("answered", "answered late", "refused")
-MEMORY, SECONDS = 3 << 29, 20  # beyond what the process has already
+MEMORY, SECONDS = 3 << 29, 20  # in addition to what the process uses already
 
 TEXTS = ["a dog barks", "red roses bloom", "the old oak", "a young elm grows"] * 10
 LABELS = [["dog"], ["rose", "red"], ["oak"], ["elm"]] * 10
 
 
 class Change(NamedTuple):
-    """An altered model: what was done, the manifest, its arrays and the folder that has its names."""
+    """An altered model: a description of the change, the manifest, its arrays, and the folder with its names."""
 
     name: str
     manifest: dict[str, Any]
@@ -52,7 +52,7 @@ class Change(NamedTuple):
 
 
 def sound_models(folder: Path, *, deep: bool = True) -> Iterator[tuple[str, Path]]:
-    """Small models of every kind, saved; `deep` for those that torch trains."""
+    """Yields small saved models of every kind; with `deep`, also those that torch trains."""
     for name, model in {**_of_numbers(), **_of_texts(), **(_deep() if deep else {})}.items():
         model().save(folder / name)
         yield name, folder / name
@@ -105,7 +105,7 @@ def _deep() -> dict[str, Callable[[], Any]]:
 
 
 def opened(folder: Path) -> Change:
-    """A saved model, not altered yet."""
+    """A saved model that is not altered yet."""
     manifest = loads((folder / FILE).read_bytes())
     arrays: dict[str, NDArray[Any]] = {}
 
@@ -119,19 +119,19 @@ def opened(folder: Path) -> Change:
 
 
 def every_number(model: Change) -> Iterator[Change]:
-    """Each value among the parameters and facts of the model and its parts, replaced by each of `VALUES`."""
+    """Yields models in which one value among the parameters and facts is replaced by one of `VALUES`."""
     for place in _places(model.manifest["model"], ()):
         for value in VALUES:
             yield _with_value(model, place, value)
 
 
 def changed(model: Change, place: str, value: Any) -> Change:
-    """One value replaced, by its place: "params.n_trees", "parts.model.fitted.n_labels" and so on."""
+    """The model with one value replaced. Places look like "params.n_trees" or "parts.model.fitted.n_labels"."""
     return _with_value(model, tuple(place.split(".")), value)
 
 
 def changes(model: Change, rng: np.random.Generator) -> Iterator[Change]:
-    """Without end: values of the manifest, items, lengths and shapes of arrays, and what is there at all."""
+    """Yields random changes without end: values in the manifest, items and shapes of arrays, and missing parts."""
     places = list(_places(model.manifest["model"], ()))
     while True:
         how = rng.integers(6)
@@ -146,7 +146,7 @@ def changes(model: Change, rng: np.random.Generator) -> Iterator[Change]:
 
 
 def write(folder: Path, change: Change) -> None:
-    """Saves an altered model with hashes and sizes that are right."""
+    """Saves an altered model with the right hashes and sizes."""
     folder.mkdir(parents=True, exist_ok=True)
     manifest = deepcopy(change.manifest)
     old, data = manifest["arrays_file"], save(change.arrays)
@@ -162,15 +162,15 @@ def write(folder: Path, change: Change) -> None:
 
 
 def tried(folder: Path, *, verify: bool, mmap: bool | None = None) -> tuple[str, str]:
-    """What comes of loading a model and asking it one thing: a word, one of `SOUND` if all is well, and the details."""
+    """Loads a model and asks it one question. Returns a word, which is one of `SOUND` if all is well, and details."""
     return capped(lambda: _asked(folder, verify, mmap))
 
 
 def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds: int = SECONDS) -> tuple[str, str]:
-    """What a task returns in a process of its own, which has so much memory and time more than this one."""
+    """Runs a task in a child process with limits on additional memory and time, and returns its result."""
     reader, writer = os.pipe()
     sys.stdout.flush()
-    with warnings.catch_warnings():  # other threads are not needed in the child
+    with warnings.catch_warnings():  # the child does not need the other threads
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -181,7 +181,7 @@ def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds
             _use_one_thread()
             _limit(memory, seconds)
             outcome = task()
-        except BaseException as e:  # whatever it is, it is an outcome
+        except BaseException as e:  # every exception is an outcome
             outcome = "raised", f"{type(e).__name__}: {e}"
         finally:
             os.write(writer, "\0".join(outcome).encode(errors="replace")[:60000])
@@ -197,7 +197,7 @@ def capped(task: Callable[[], tuple[str, str]], *, memory: int = MEMORY, seconds
 
 
 def _use_one_thread() -> None:
-    """Threads of OpenMP, which torch has, do not survive a fork, and whoever waits for them waits for ever."""
+    """Uses one thread, because torch's OpenMP threads do not survive a fork and waiting for them never ends."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
@@ -209,7 +209,7 @@ def _limit(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(30 * seconds)  # for a process that waits instead of working
+    signal.alarm(30 * seconds)  # in case the process waits without using CPU time
 
 
 def _asked(folder: Path, verify: bool, mmap: bool | None) -> tuple[str, str]:
@@ -270,7 +270,7 @@ def _with_value(model: Change, place: tuple[Any, ...], value: Any) -> Change:
 
 
 def _part_of(manifest: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:
-    """The state that has an array, and its name there."""
+    """The state that contains an array, and the array's name in it."""
     state, (*parts, name) = manifest["model"], key.split("/")
     for part in parts:
         state = state["parts"][part]
@@ -278,7 +278,7 @@ def _part_of(manifest: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:
 
 
 def _without(model: Change, rng: np.random.Generator) -> Change:
-    """Something is missing: an array, a list of names or a part."""
+    """The model without an array, a list of names or a part."""
     manifest, arrays = deepcopy(model.manifest), dict(model.arrays)
     state: dict[str, Any] = manifest["model"]
     while state["parts"] and rng.random() < 0.5:
@@ -308,7 +308,7 @@ def _names_files(state: Any) -> Iterator[str]:
 
 
 def _with_array(model: Change, rng: np.random.Generator) -> Change | None:
-    """Items of an array become extreme, or it is cut, doubled, reshaped, emptied or of another dtype."""
+    """The model with extreme items in an array, or with an array cut, doubled, reshaped, emptied or retyped."""
     key = list(model.arrays)[rng.integers(len(model.arrays))]
     array = model.arrays[key].copy()
     how = ("items", "items", "items", "cut", "doubled", "flat", "empty", "dtype")[rng.integers(8)]

@@ -63,12 +63,12 @@ def manifest_of(folder):
 
 
 def reseal(folder, raw):
-    """Writes an altered manifest with the right sha256 of itself, as an attacker would."""
+    """Writes an altered manifest with the right sha256 at its end, as an attacker would."""
     (folder / FILE).write_bytes(render(raw))
 
 
 def swap(folder, file, data):
-    """Puts other bytes in the place of a data file, with all hashes and sizes right."""
+    """Replaces the bytes of a data file and updates all hashes and sizes."""
     raw = manifest_of(folder)
     digest = hashlib.sha256(data).hexdigest()
     stem, suffix = file.split("-")[0], file.split(".")[1]
@@ -91,7 +91,7 @@ def refused(model, verify=True, told=None):
 
 
 def survives(model, verify):
-    """Reads what may or may not be refused; what is returned must be usable as far as it was verified."""
+    """Reads a model that may be refused; if it is not, all that was verified must be usable."""
     try:
         got = store.read(model, verify=verify)
     except ModelError:

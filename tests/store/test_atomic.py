@@ -12,11 +12,11 @@ STEPS = ["rename", "replace", "fsync", "unlink", "mkdir", "rmdir", "write", "ope
 
 
 class Dead(BaseException):
-    """Nothing can be done after it: every further step raises it again, as if the process were gone."""
+    """Simulates a killed process: every further step raises it again."""
 
 
 class Faults:
-    """Counts the steps that change the disk, and lets the chosen one fail."""
+    """Counts the steps that change the disk and makes the chosen one fail."""
 
     def __init__(self, monkeypatch, fail_at, error):
         self.count, self.fail_at, self.error = 0, fail_at, error
@@ -35,7 +35,7 @@ class Faults:
 
 
 def save_with_fault(path, state, fail_at, error):
-    """Whether the fault came, and whether the save reported it."""
+    """Saves with a fault at one step. Returns whether the fault occurred and whether the save reported it."""
     with pytest.MonkeyPatch.context() as patch:
         faults = Faults(patch, fail_at, error)
         try:
@@ -119,7 +119,7 @@ def test_every_file_is_on_the_disk_before_the_step_that_needs_it(tmp_path, monke
     assert ("sync", folder) in events[placed[-1] : events.index(("unlink",))]
 
 
-def test_a_full_disk_is_told_in_a_sentence(tmp_path):
+def test_a_full_disk_is_an_error_of_one_sentence(tmp_path):
     told = r"m cannot be saved to \(No space left.*free some space"
     with pytest.MonkeyPatch.context() as patch, pytest.raises(ModelError, match=told):
         Faults(patch, 8, OSError)
@@ -146,7 +146,7 @@ def test_leftovers_of_crashed_saves_are_removed(tmp_path):
     assert {path.name for path in (tmp_path / "m").iterdir()} == clean
 
 
-def test_saving_again_mends_a_damaged_file_of_the_right_name(tmp_path):
+def test_saving_again_replaces_a_damaged_file_with_the_right_name(tmp_path):
     store.write(tmp_path / "m", sample())
     clean = contents(tmp_path / "m")
     for path in (tmp_path / "m").glob("*-*"):
@@ -187,7 +187,7 @@ def test_a_model_of_a_newer_format_may_be_replaced(tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
-def test_a_place_without_permission_is_told_in_a_sentence(tmp_path):
+def test_a_place_without_permission_is_an_error_of_one_sentence(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(ModelError, match="Permission denied"):
         store.write(tmp_path / "closed" / "m", sample())

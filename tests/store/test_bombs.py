@@ -1,4 +1,4 @@
-"""Small files that would take much memory or time to read: each is refused, or read, in bounds."""
+"""Small files that would need much memory or time: each is refused or read within limits of both."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def read_within(model, verify=True, memory=512 << 20):
-    """What comes of reading with little memory and in a few seconds."""
+    """The result of reading with limits on memory and time."""
 
     def read():
         try:
@@ -63,7 +63,7 @@ def test_a_manifest_with_a_great_many_things_is_refused_in_bounds(model, case):
     assert len(told) < 600 + len(str(model))
 
 
-def test_a_list_of_names_that_is_mentioned_often_is_looked_at_once(tmp_path):
+def test_a_list_of_names_that_is_listed_often_is_checked_once(tmp_path):
     texts = [f"label number {i}" for i in range(200_000)]
     store.write(tmp_path / "m", store.State("demo", {}, {}, names={"labels": pa.array(texts, pa.large_string())}))
     raw = manifest_of(tmp_path / "m")
@@ -73,7 +73,7 @@ def test_a_list_of_names_that_is_mentioned_often_is_looked_at_once(tmp_path):
     assert read_within(tmp_path / "m") == ("read", "")
 
 
-def test_deep_parts_with_long_names_do_not_multiply(model):
+def test_deep_parts_with_long_names_are_refused_in_bounds(model):
     raw = manifest_of(model)
     inner = raw["model"]
     for _ in range(15):
@@ -97,7 +97,7 @@ def test_parts_deeper_than_a_save_makes_them_are_refused(model):
         store.read(model)
 
 
-def test_what_a_save_refuses_a_read_would_refuse_too(tmp_path, monkeypatch):
+def test_a_save_refuses_everything_that_a_read_refuses(tmp_path, monkeypatch):
     monkeypatch.setattr(strict_json, "MAX_VALUES", 1000)
     state = store.State("demo", {"x": [[]] * 1000}, {})
     with pytest.raises(ModelError, match=r"its JSON has \d+ values or more.*keep large things in arrays"):
@@ -117,7 +117,7 @@ def test_a_header_with_a_million_arrays_is_bounded(model):
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
-def test_names_that_are_compressed_are_not_made_large(model, compression, verify):
+def test_compressed_names_are_not_decompressed(model, compression, verify):
     bomb = arrow(named(["a" * (600 << 20), "b", "c"]), compression=compression)
     assert len(bomb) < 4 << 20
     swap(model, file_of(model, "names").name, bomb)
@@ -138,7 +138,7 @@ def test_names_that_claim_more_than_they_have_are_refused(model, claimed, verify
     assert "names-" in told
 
 
-def test_names_with_messages_without_end_are_refused(model):
+def test_names_with_endless_messages_are_refused(model):
     whole = arrow(named(THREE))
     begin, batches = whole[:8], pa.ipc.open_file(whole).schema.serialize().to_pybytes() * 50_000
     swap(model, file_of(model, "names").name, begin + batches + b"\xff\xff\xff\xff\0\0\0\0ARROW1")

@@ -53,7 +53,7 @@ def test_random_damage_with_right_hashes_never_crashes(model, kind, verify):
 
 @pytest.mark.parametrize("kind", ["manifest", "arrays", "names"])
 @pytest.mark.parametrize("how", ["link", "dangling link", "pipe", "folder", "missing"])
-def test_a_file_that_is_no_plain_file_is_refused(model, kind, how):
+def test_a_file_that_is_not_a_plain_file_is_refused(model, kind, how):
     path = model / "manifest.json" if kind == "manifest" else file_of(model, kind)
     aside = path.rename(model.parent / "aside")
     if how == "link":
@@ -75,7 +75,7 @@ def test_a_newer_format_asks_for_an_upgrade(model):
     assert store.is_model(model)
 
 
-def test_a_path_that_is_no_model_is_told_in_a_sentence(tmp_path):
+def test_a_path_without_a_model_is_an_error_of_one_sentence(tmp_path):
     (tmp_path / "file").write_text("x")
     refused(tmp_path / "none", told="does not exist")
     refused(tmp_path / "file", told="is a file")

@@ -1,4 +1,4 @@
-"""Arrays' files whose hashes are right and whose contents lie."""
+"""Files of arrays with right hashes and false contents."""
 
 import json
 
@@ -56,7 +56,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("case", HEADERS)
-def test_a_header_that_lies_is_refused(model, case, verify):
+def test_a_header_with_false_contents_is_refused(model, case, verify):
     file = file_of(model, "arrays").name
     header, body = header_of((model / file).read_bytes())
     HEADERS[case](header)

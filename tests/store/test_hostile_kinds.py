@@ -1,4 +1,4 @@
-"""Models of every kind whose hashes are right and whose numbers and arrays lie: an error or an answer, in bounds."""
+"""Models of every kind with right hashes and false contents: each gives an error or an answer within limits."""
 
 from itertools import islice
 
@@ -47,7 +47,7 @@ def test_every_kind_of_model_is_here(models):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_that_nobody_altered_answers(models, kind, tmp_path):
+def test_an_unaltered_model_answers(models, kind, tmp_path):
     write(tmp_path / "m", models[kind])
     for mmap in (True, False):
         assert tried(tmp_path / "m", verify=True, mmap=mmap)[0] == "answered"
@@ -103,7 +103,7 @@ PLACES = [
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize(("kind", "place"), PLACES)
-def test_a_number_that_no_array_bears_out_takes_no_memory(models, kind, place, verify, tmp_path):
+def test_a_number_without_a_matching_array_takes_no_memory(models, kind, place, verify, tmp_path):
     for value in HUGE:
         write(tmp_path / str(value), changed(models[kind], place, value))
         word, details = tried(tmp_path / str(value), verify=verify)
@@ -127,7 +127,7 @@ def test_an_error_about_a_long_parameter_is_short(models, tmp_path):
 
 
 def test_pointers_of_a_tree_whose_differences_wrap_around_are_refused(models, tmp_path):
-    """Four leaves of 2⁶² labels each add up to nothing in 64 bits; a search with limits walked along them."""
+    """Four leaves of 2⁶² labels each add up to zero in 64 bits, so a search with limits would read beyond arrays."""
     child_ptr = np.array([1, 6, 6, 6, 6, 6, 6], np.int32)
     label_ptr = np.array([0, 0, 2**62, -(2**63), -(2**62), 0, 2], np.int64)
     with pytest.raises(LabelwoodError, match="its leaves do not match its labels"):
@@ -137,13 +137,13 @@ def test_pointers_of_a_tree_whose_differences_wrap_around_are_refused(models, tm
         LabelTree(far, np.zeros(5, np.int64), np.array([0, 1], np.int32), 2)
 
 
-def test_a_tree_with_more_labels_than_places_is_refused_before_they_are_counted():
+def test_a_tree_with_more_labels_than_places_is_refused_before_counting():
     with pytest.raises(LabelwoodError, match="1099511627776 labels and its leaves hold 2"):
         LabelTree.from_arrays(LabelTree.from_nested([[0], [1]]).arrays(), 2**40, verify=False)
 
 
 @pytest.mark.parametrize("kept", [[1, 0], [0, 0], [-1, 2], [0, 9], [2**31 - 1, -(2**31)]])
-def test_kept_features_that_do_not_ascend_or_are_not_there_are_refused(kept):
+def test_kept_features_that_do_not_ascend_or_do_not_exist_are_refused(kept):
     table = StoredRows(plain=np.ones((2, 8), np.float32))
     with pytest.raises(LabelwoodError, match="keeps features that it does not have"):
         flat_tree(table, table, np.array(kept, np.int32), n_features=9)
@@ -162,7 +162,7 @@ def flat_tree(embeddings, vectors, kept, n_features):
 
 
 @pytest.mark.parametrize("kept", [[], [0], [7], [0, 1, 2, 3], [5, 2**31 - 2], [2**31 - 2], list(range(0, 90, 3))])
-def test_features_that_are_kept_find_their_embeddings(kept):
+def test_kept_features_find_their_embeddings(kept):
     n_features = 2**31 - 1
     table = np.arange(1, 8 * len(kept) + 1, dtype=np.float32).reshape(-1, 8)
     labels = StoredRows(plain=np.ones((2, 8), np.float32))
@@ -175,7 +175,7 @@ def test_features_that_are_kept_find_their_embeddings(kept):
         assert vector.tolist() == list(wanted), feature
 
 
-def test_centroids_of_far_more_labels_than_weights_are_told_when_they_are_saved(tmp_path):
+def test_centroids_of_far_more_labels_than_weights_are_refused_when_saved(tmp_path):
     from scipy import sparse
 
     Y = sparse.csr_array((np.ones(1, np.float32), [2**25], [0, 1]), shape=(1, 2**25 + 1))
@@ -193,7 +193,7 @@ def test_counts_of_rows_that_are_negative_are_refused(models, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "part"), [("text", "parts.vectorizer"), ("text-joined", "parts.vectorizer.parts.0")])
-def test_ngrams_that_no_term_is_as_long_as_cost_nothing(models, kind, part, tmp_path):
+def test_ngrams_longer_than_every_term_cost_nothing(models, kind, part, tmp_path):
     text = " ".join(["the old dog barks"] * 10_000)
     write(tmp_path / "sound", models[kind])
     write(tmp_path / "m", changed(models[kind], f"{part}.params.ngrams", [1, 2**31 - 1]))

@@ -1,4 +1,4 @@
-"""Manifests that are sealed rightly and lie."""
+"""Manifests with a right seal and false contents."""
 
 import json
 import random
@@ -79,14 +79,14 @@ MANIFESTS = {
 
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("case", MANIFESTS)
-def test_a_manifest_that_lies_is_refused(model, case, verify):
+def test_a_manifest_with_false_contents_is_refused(model, case, verify):
     raw = manifest_of(model)
     MANIFESTS[case](raw)
     reseal(model, raw)
     refused(model, verify)
 
 
-def test_a_manifest_of_another_sha256_of_a_file_is_refused(model):
+def test_a_manifest_with_a_wrong_sha256_of_a_file_is_refused(model):
     raw = manifest_of(model)
     entry, old = raw["files"].pop(raw["arrays_file"]), raw["arrays_file"]
     raw["arrays_file"] = f"arrays-{'0' * 16}.safetensors"
@@ -161,7 +161,7 @@ def test_random_json_in_the_manifest_is_refused_or_read(model):
     ],
     ids=range(14),
 )
-def test_a_manifest_that_is_not_one_is_refused(model, text):
+def test_a_malformed_manifest_is_refused(model, text):
     (model / "manifest.json").write_bytes(text)
     refused(model, told="manifest.json")
     with pytest.raises(ModelError, match=r"manifest\.json"):

@@ -1,4 +1,4 @@
-"""Files of names whose hashes are right and whose contents lie."""
+"""Files of names with right hashes and false contents."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Models that are read into private memory: what happens to their files later does not matter."""
+"""Models that are read into private memory: later changes of their files do not matter."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def data_files(folder):
 
 
 @pytest.mark.parametrize("verify", [True, False])
-def test_what_is_read_is_the_same_and_read_only(tmp_path, verify):
+def test_private_memory_holds_the_same_contents_read_only(tmp_path, verify):
     store.write(tmp_path / "m", sample())
     got = store.read(tmp_path / "m", verify=verify, mmap=False)
     assert_same(got, sample())
@@ -47,7 +47,7 @@ def test_what_is_read_is_the_same_and_read_only(tmp_path, verify):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "overwritten", "removed"])
-def test_answers_stay_as_they_are_whatever_becomes_of_the_files(tmp_path, damage):
+def test_answers_do_not_change_when_the_files_change(tmp_path, damage):
     model = lw.TextClassifier().fit(["a dog barks", "a rose blooms"] * 5000, [["animal"], ["plant"]] * 5000)
     model.save(tmp_path / "m")
 
@@ -70,7 +70,7 @@ def spoil(path, damage):
 
 
 def test_a_mapped_file_that_is_cut_short_ends_the_process_as_the_page_says(tmp_path):
-    """If this fails, mapping has become safe and the warnings in the documentation can go."""
+    """If this test fails, mapping has become safe, and the documentation needs no warnings any more."""
     store.write(tmp_path / "m", sample(1, SIZE))
 
     def sums():
@@ -95,7 +95,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_refused(tmp_path, monkeypa
         store.read(tmp_path / "m", mmap=False)
 
 
-def test_hashes_are_of_the_bytes_that_are_kept(tmp_path, monkeypatch):
+def test_the_checked_bytes_are_the_bytes_in_memory(tmp_path, monkeypatch):
     """A file that is overwritten between the check and the first answer changes nothing that was checked."""
     from labelwood.store import reading
 
@@ -143,7 +143,7 @@ def test_a_model_that_is_replaced_meanwhile_is_read_whole(tmp_path, verify):
     assert seen == {1, 2}
 
 
-def test_what_does_not_fit_into_memory_is_told_before_it_is_read(tmp_path):
+def test_a_model_larger_than_memory_is_refused_before_it_is_read(tmp_path):
     store.write(tmp_path / "m", sample(1))
     raw = store.State("demo", {}, {}, arrays={"big": np.zeros(64 << 20, np.int8)})
     store.write(tmp_path / "big", raw)
@@ -166,7 +166,7 @@ LINE = "36 35 {device} / /mnt rw,relatime shared:1 - {kind} server:/share rw,add
 
 
 @pytest.mark.parametrize("kind", [*NETWORK, *LOCAL])
-def test_a_models_files_are_read_where_the_folder_is_of_another_machine(tmp_path, monkeypatch, kind):
+def test_files_on_a_network_file_system_are_read_into_memory(tmp_path, monkeypatch, kind):
     store.write(tmp_path / "m", sample(1))
     is_network = kind in NETWORK
     device = (tmp_path / "m").stat().st_dev
@@ -174,7 +174,7 @@ def test_a_models_files_are_read_where_the_folder_is_of_another_machine(tmp_path
     others = LINE.format(device=f"{os.major(device)}:{os.minor(device) + 1}", kind="ext4" if is_network else "nfs")
     (tmp_path / "mounts").write_text(others + mine)
     monkeypatch.setattr(mounts, "_MOUNTS", tmp_path / "mounts")
-    monkeypatch.setattr(mounts, "_NO_DISK", os.major(device))
+    monkeypatch.setattr(mounts, "_DISKLESS_MAJOR", os.major(device))
     for mmap, is_mapped in ((None, not is_network), (True, True), (False, False)):
         got = store.read(tmp_path / "m", mmap=mmap)
         assert_same(got, sample(1))
@@ -182,9 +182,9 @@ def test_a_models_files_are_read_where_the_folder_is_of_another_machine(tmp_path
         del got
 
 
-def test_a_system_that_does_not_tell_its_mounts_maps(tmp_path, monkeypatch):
+def test_files_are_mapped_if_the_system_does_not_tell_its_mounts(tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_MOUNTS", tmp_path / "nothing")
-    monkeypatch.setattr(mounts, "_NO_DISK", os.major(tmp_path.stat().st_dev))
+    monkeypatch.setattr(mounts, "_DISKLESS_MAJOR", os.major(tmp_path.stat().st_dev))
     with Folder.at(str(tmp_path)) as folder:
         assert not mounts.is_on_network(folder.fd)
 

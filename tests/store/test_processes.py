@@ -1,4 +1,4 @@
-"""What happens between processes: real kills, readers beside writers, mappings that outlive their files."""
+"""Saving and reading in several processes: real kills, readers during saves, mappings that outlive their files."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SIZE = 20_000
 
-# Saves two states in turns until it is told to stop by the end of its input, or for good.
+# Saves two states in turn until its input ends or it is killed.
 SAVER = f"""
 import sys, threading
 from labelwood import store
@@ -33,7 +33,7 @@ while not stop.is_set():
 print(turn)
 """
 
-# Forks savers that are sent a signal at some moment, and loads what they leave.
+# Forks savers, sends each a signal at some moment, and loads the model that it leaves.
 VICTIMS = f"""
 import os, random, signal, sys, time
 from labelwood import store
@@ -53,7 +53,7 @@ for _ in range(25):
             os._exit(0)
     time.sleep(chance.uniform(0.005, 0.06))
     got = store.read(path)
-    # Once may not do: Python drops an interrupt that falls into a destructor.
+    # One signal may not be enough: Python drops an interrupt during a destructor.
     while os.waitpid(child, os.WNOHANG)[0] == 0:
         os.kill(child, sign)
         time.sleep(0.01)

@@ -65,7 +65,7 @@ def test_a_chunked_list_of_names_is_stored_as_one(tmp_path):
     assert store.read(tmp_path / "m").names["labels"].to_pylist() == ["a", "b", "c"]
 
 
-def test_numpy_numbers_and_tuples_become_plain(tmp_path):
+def test_numpy_numbers_and_tuples_become_json_values(tmp_path):
     params = {
         "k": np.int32(3),
         "lam": np.float64(0.25),
@@ -110,7 +110,7 @@ def looped():
         (State("demo", {}, {}, parts={"p": State("demo", {"x": {1}}, {})}), r"p/params\['x'\]"),
     ],
 )
-def test_what_cannot_be_stored_is_named_and_nothing_is_written(tmp_path, state, told):
+def test_a_state_that_cannot_be_saved_is_named_and_nothing_is_written(tmp_path, state, told):
     with pytest.raises(ModelError, match=told):
         store.write(tmp_path / "m", state)
     assert not list(tmp_path.iterdir())
@@ -130,7 +130,7 @@ def test_endless_parts_are_refused(tmp_path):
         store.write(tmp_path / "m", state)
 
 
-def test_as_many_levels_as_can_be_written_can_be_read(tmp_path):
+def test_the_deepest_state_that_can_be_written_can_be_read(tmp_path):
     value, state = 1, State("demo", {}, {})
     for _ in range(15):
         value = [value]
@@ -211,7 +211,7 @@ def test_describe_lists_everything_without_opening_data(tmp_path):
     assert {name: part["kind"] for name, part in facts["parts"].items()} == {"tree": "tree", "tree/leaf": "leaf"}
 
 
-def test_is_model_knows_a_model_from_other_places(tmp_path):
+def test_is_model_tells_models_from_other_folders(tmp_path):
     store.write(tmp_path / "m", sample())
     (tmp_path / "file").write_text("{}")
     (tmp_path / "web").mkdir()

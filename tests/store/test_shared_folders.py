@@ -1,4 +1,4 @@
-"""Folders that somebody else may write to: what lies in them is never followed, opened, or lost."""
+"""Folders that other users may write to: their files and links are never followed, opened or lost."""
 
 import contextlib
 import errno
@@ -23,7 +23,7 @@ NOBODY = 65534
 
 
 def make(path, how, elsewhere):
-    """Puts something at a path that no save has put there."""
+    """Puts something at a path that a save did not write."""
     if how == "pipe":
         os.mkfifo(path)
     elif how == "socket":
@@ -47,7 +47,7 @@ def make(path, how, elsewhere):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [STAGING, ARRAYS, "README", "draft"])
 @pytest.mark.parametrize("how", ["pipe", "socket", "link", "dangling link", "folder", "closed folder", "file"])
-def test_whatever_lies_in_a_models_folder_a_save_ends_and_follows_nothing(tmp_path, name, how):
+def test_a_save_finishes_and_follows_no_link_whatever_lies_in_the_folder(tmp_path, name, how):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for file in ("draft", "manifest.json", ARRAYS, "thesis.txt"):
@@ -116,7 +116,7 @@ STEPS = ["mkdir", "open", "write", "fsync", "replace", "unlink", "rmdir", "listd
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
-def test_a_folder_that_is_swapped_for_a_link_during_a_save_leads_nowhere_else(tmp_path, monkeypatch, step):
+def test_a_folder_swapped_for_a_link_during_a_save_is_not_followed(tmp_path, monkeypatch, step):
     """At each of the steps in turn, the folder is moved away and a link to another model takes its place."""
     victim = tmp_path / "victim"
     store.write(victim, sample(3))
@@ -144,7 +144,7 @@ def swapping(function, nth, place, away, victim):
         nonlocal count
         count += 1
         result = function(*args, **kwargs)
-        # The open folder is the one that the lock is for; before that, the path says where to save.
+        # After the lock, the open folder decides where to save; before it, the path does.
         if count == nth and not away.exists() and any(path.name.startswith(".saving-") for path in place.iterdir()):
             place.rename(away)
             place.symlink_to(victim)
@@ -192,7 +192,7 @@ def test_a_missing_folder_that_becomes_a_link_is_not_followed(tmp_path, monkeypa
 
 
 def as_nobody(task):
-    """What a task returns as a user without rights, who need not be able to look into the place that we run from."""
+    """Runs a task as a user without rights, who may not be able to read the current folder, and returns its result."""
     here = metadata.version("labelwood")
 
     def other():
@@ -207,7 +207,7 @@ def as_nobody(task):
 
 @pytest.fixture
 def shared(tmp_path):
-    """A folder like /tmp: everybody may write, and nobody may remove what is not theirs."""
+    """A folder like /tmp: everybody may write, but only remove their own files."""
     for place in (tmp_path, *tmp_path.parents):
         if place.stat().st_mode & 0o005 != 0o005:
             if place != tmp_path and not place.name.startswith("pytest-"):
@@ -219,7 +219,7 @@ def shared(tmp_path):
 
 
 @root
-def test_somebody_elses_leftovers_in_a_sticky_folder_do_not_stop_a_save(shared):
+def test_leftovers_of_another_user_in_a_sticky_folder_do_not_stop_a_save(shared):
     store.write(shared, sample(1))
     for path in shared.iterdir():
         os.chown(path, NOBODY, NOBODY)
@@ -238,7 +238,7 @@ def test_somebody_elses_leftovers_in_a_sticky_folder_do_not_stop_a_save(shared):
 
 
 @root
-def test_a_manifest_that_belongs_to_somebody_else_is_told_in_a_sentence(shared):
+def test_a_manifest_of_another_user_is_an_error_of_one_sentence(shared):
     store.write(shared, sample(1))
 
     def save():
@@ -257,7 +257,7 @@ def test_a_manifest_that_belongs_to_somebody_else_is_told_in_a_sentence(shared):
 
 @root
 @pytest.mark.parametrize("mode", [0o000, 0o300])
-def test_a_folder_without_permission_is_told_in_a_sentence(shared, mode):
+def test_a_folder_without_permission_is_an_error_of_one_sentence(shared, mode):
     store.write(shared / "m", sample(1))
     before = contents(shared / "m")
     (shared / "m").chmod(mode)
@@ -278,7 +278,7 @@ def test_a_folder_without_permission_is_told_in_a_sentence(shared, mode):
 
 
 @root
-def test_a_file_without_permission_is_not_called_damaged(shared):
+def test_a_file_without_permission_is_not_reported_as_damaged(shared):
     store.write(shared / "m", sample(1))
     (shared / "m").chmod(0o777)
     for file in (shared / "m").iterdir():
@@ -298,7 +298,7 @@ FAILURES = [errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM, errno.EACCES, e
 
 
 @pytest.mark.parametrize("number", FAILURES, ids=lambda number: errno.errorcode[number])
-def test_an_error_of_the_system_is_told_as_what_it_is(tmp_path, monkeypatch, number):
+def test_an_error_of_the_system_is_reported_as_such(tmp_path, monkeypatch, number):
     store.write(tmp_path / "m", sample(1))
     before, opened = contents(tmp_path / "m"), os.open
 
@@ -326,7 +326,7 @@ def check_told(message, number):
     assert "train" not in message
 
 
-def test_too_many_open_files_take_nothing_from_a_model(tmp_path):
+def test_too_many_open_files_leave_a_model_whole(tmp_path):
     store.write(tmp_path / "m", sample(1))
     before = contents(tmp_path / "m")
 
@@ -358,7 +358,7 @@ def test_too_many_open_files_take_nothing_from_a_model(tmp_path):
 
 
 def test_a_save_waits_for_another_and_can_be_interrupted(tmp_path):
-    """The lock is the folder's own: a process that holds it for good holds up saves, which Ctrl-C still ends."""
+    """A process that keeps the lock of the folder makes saves wait, and Ctrl-C still ends them."""
     import fcntl
 
     store.write(tmp_path / "m", sample(1))

@@ -1,1 +1,1 @@
-"""Rows, labels and answers as arrays, checked once where they come in."""
+"""Rows, labels and answers as arrays, checked once when users pass them."""

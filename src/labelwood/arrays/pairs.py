@@ -1,4 +1,4 @@
-"""Pairs of row and label that no answer may name."""
+"""Checks filters: pairs of row and label that predictions must not contain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from labelwood.arrays.values import plain_array
 from labelwood.errors import LabelwoodError
 
 
-def checked_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
-    """The pairs (row, label) of `filters` as an array, n × 2; raises `LabelwoodError` if they are not such pairs.
+def as_pairs(pairs: Any, n_rows: int) -> NDArray[np.int64]:
+    """The pairs (row, label) of `filters` as an n × 2 array; raises `LabelwoodError` for anything else.
 
     Example:
-        >>> checked_pairs([(0, 4)], n_rows=1).tolist()
+        >>> as_pairs([(0, 4)], n_rows=1).tolist()
         [[0, 4]]
     """
     array = plain_array(pairs, "filters")

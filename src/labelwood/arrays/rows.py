@@ -1,4 +1,4 @@
-"""Turns what users pass as X and Y into the arrays native code reads, or says in one sentence why it cannot."""
+"""Converts the X and Y that users pass into the arrays of native code, or raises an error of one sentence."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from labelwood import _native
-from labelwood.arrays.containers import Change, is_usual, rows_of
+from labelwood.arrays.containers import Change, is_sound_csr, rows_of
 from labelwood.arrays.values import plain_array, real_numbers
 from labelwood.errors import LabelwoodError
 
 Floats: TypeAlias = NDArray[np.float32]
-_NEAR_ONE = 1e-5  # a squared length this near to one is left alone: scaling would only change last bits
+_NEAR_ONE = 1e-5  # rows with a squared length this near to one stay: scaling would only change the last bits
 
 
 class Sparse(NamedTuple):
@@ -34,7 +34,7 @@ class Sparse(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return len(self.indptr) - 1
 
     def to_scipy(self) -> Any:
@@ -64,26 +64,26 @@ Features: TypeAlias = Sparse | Floats
 
 
 def from_scipy(matrix: Any, name: str = "a sparse matrix") -> Sparse:
-    """A scipy matrix as `Sparse`: copied only where a dtype or the order of columns asks for it.
+    """A scipy matrix as `Sparse`; an array is copied only if its dtype or the order of columns requires it.
 
     Example:
         >>> from_scipy(sparse.eye_array(2)).indices
         array([0, 1], dtype=int32)
     """
-    return _sparse(matrix, name, _as_they_are)
+    return _sparse(matrix, name, _unchanged)
 
 
 def _sparse(matrix: Any, name: str, change: Change) -> Sparse:
     rows = rows_of(matrix, name, change)
-    # Places are below the number of columns, so they fit into 32 bits.
+    # Column indices are below the number of columns, so they fit into 32 bits.
     indptr, indices = rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False)
     return Sparse(indptr, indices, real_numbers(rows.values, name), rows.shape[1])
 
 
 def as_csr(matrix: Any, name: str, *, keep_order: bool = False) -> Any:
-    """A scipy matrix as a sound `csr_array` whose columns ascend; itself if it is such, whatever its values are.
+    """A matrix as a valid `csr_array` with ascending columns; the same object if it is one already.
 
-    With `keep_order`, columns may stand in any order, and more than once.
+    With `keep_order`, columns may have any order and may repeat. Values are not checked.
 
     Example:
         >>> as_csr([[0.0, 2.0]], "Y").indices
@@ -91,7 +91,7 @@ def as_csr(matrix: Any, name: str, *, keep_order: bool = False) -> Any:
     """
     if not sparse.issparse(matrix):
         return sparse.csr_array(as_matrix(matrix, name))
-    rows = rows_of(matrix, name, _as_they_are)
+    rows = rows_of(matrix, name, _unchanged)
     if matrix.format == "csr":
         is_sorted = rows.values is matrix.data and rows.indices is matrix.indices
         is_plain = all(type(part) is np.ndarray for part in (matrix.data, matrix.indices, matrix.indptr))
@@ -101,7 +101,7 @@ def as_csr(matrix: Any, name: str, *, keep_order: bool = False) -> Any:
     return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _as_they_are(values: NDArray[Any]) -> NDArray[Any]:
+def _unchanged(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
@@ -116,7 +116,7 @@ def from_dense(matrix: Floats) -> Sparse:
 
 
 def unit_rows(matrix: Sparse) -> Sparse:
-    """The rows scaled to unit length; a row of zeros stays as it is.
+    """The rows scaled to unit length; a row of zeros does not change.
 
     Example:
         >>> unit_rows(from_dense(np.array([[3, 4], [0, 0]], np.float32))).values
@@ -129,8 +129,7 @@ def unit_rows(matrix: Sparse) -> Sparse:
 def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse | Floats:
     """Checks a feature matrix: sparse stays sparse, dense stays dense (unless `sparse_only`), values become float32.
 
-    `Sparse`, which only Labelwood makes, and `_native.Rows`, which a vectorizer makes of a few texts, are sound as they
-    are.
+    `Sparse` and `_native.Rows` are not checked again, because only Labelwood makes them.
 
     Example:
         >>> as_features([[1, 2]])
@@ -140,7 +139,7 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
         return X
     if isinstance(X, _native.Rows):
         return Sparse(*X.arrays())
-    if is_usual(X, finite=True):
+    if is_sound_csr(X, finite=True):
         indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
         return Sparse(indptr, indices, X.data, X.shape[1])
     if sparse.issparse(X):
@@ -155,7 +154,7 @@ def as_features(X: Any, *, sparse_only: bool = False, name: str = "X") -> Sparse
 def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     """Checks a rows × labels matrix. Every entry other than zero means that the row has the label.
 
-    `n_rows` is how many rows X has, if there is one. `Sparse`, which only Labelwood makes, holds labels already.
+    `n_rows` is the number of rows of X, if there is an X. `Sparse` is not checked again: only Labelwood makes it.
 
     Example:
         >>> as_labels([[0, 1], [1, 1]], n_rows=2).indptr
@@ -168,9 +167,9 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     if isinstance(Y, Sparse):
         result = Y
     elif sparse.issparse(Y):
-        result = _without_zeros(_sparse(Y, name, _marks(name)))
+        result = _drop_zeros(_sparse(Y, name, _to_ones(name)))
     else:
-        result = _without_zeros(_sparse_marks(as_matrix(Y, name), name))
+        result = _drop_zeros(_sparse_ones(as_matrix(Y, name), name))
     if n_rows is not None and result.n_rows != n_rows:
         raise LabelwoodError(
             f"{name} has {result.n_rows} rows and X has {n_rows}: give each row of X its row of labels in {name}"
@@ -178,8 +177,8 @@ def as_labels(Y: Any, n_rows: int | None = None, name: str = "Y") -> Sparse:
     return result
 
 
-def _marks(name: str) -> Change:
-    """A one for each entry other than zero: what they add up to, or are as float32, does not matter for a label."""
+def _to_ones(name: str) -> Change:
+    """A function that turns every entry other than zero into one, because the size of an entry does not matter."""
 
     def marks(values: NDArray[Any]) -> NDArray[Any]:
         _refuse_non_finite(values, name)
@@ -189,12 +188,12 @@ def _marks(name: str) -> Change:
     return marks
 
 
-def _sparse_marks(dense: Floats, name: str) -> Sparse:
+def _sparse_ones(dense: Floats, name: str) -> Sparse:
     _refuse_non_finite(dense, name)
     return from_dense(dense)
 
 
-def _without_zeros(marks: Sparse) -> Sparse:
+def _drop_zeros(marks: Sparse) -> Sparse:
     kept = marks.values != 0
     if kept.all():
         return marks._replace(values=np.ones_like(marks.values))

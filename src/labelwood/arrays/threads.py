@@ -1,4 +1,4 @@
-"""How many threads native code uses."""
+"""The number of threads of native code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 
 from labelwood.arrays.values import whole_number
 
-FEW = 64  # so many texts are one part of native loops, which one thread does anyway
-_MOST_THREADS = 1024  # results do not depend on it, and scratch space is set aside for each
+FEW = 64  # native loops give this many texts to one thread
+_MOST_THREADS = 1024  # each thread needs its own memory; results do not depend on the number
 
 
 def thread_count(n_threads: int | None) -> int:
-    """How many threads to use; `None` means one for each core this process may run on.
+    """The number of threads to use; `None` means one for each core that this process may use.
 
     Example:
         >>> thread_count(3)

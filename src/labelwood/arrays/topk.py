@@ -1,4 +1,4 @@
-"""The best labels of rows: what every model answers and every metric reads."""
+"""`TopK`, the best labels of rows: every model returns it and every metric reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from labelwood.arrays.rows import Floats
 from labelwood.arrays.values import MOST, whole_number
 
-_MOST_PADDED = 10_000  # answers for a row where there are fewer labels; some people ask for more than there are
+_MOST_PADDED = 10_000  # k may be this large even if there are fewer labels
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TopK:
 
     @property
     def k(self) -> int:
-        """How many labels a row can hold."""
+        """The number of labels that a row can hold."""
         return int(self.ids.shape[1])
 
     def __len__(self) -> int:
@@ -60,9 +60,9 @@ class TopK:
 
 
 def check_k(k: Any, n_labels: int | None = None) -> int:
-    """A k that can be used, or an error.
+    """The checked k; raises if it cannot be used.
 
-    Every row of the answers is k wide, so much more than the number of labels is a mistake that would take all memory.
+    Every row of the answers is k wide, so a k far above the number of labels would take all memory.
 
     Example:
         >>> check_k(np.int64(5), n_labels=3)
@@ -73,7 +73,7 @@ def check_k(k: Any, n_labels: int | None = None) -> int:
 
 
 def padded(top: TopK, k: int) -> TopK:
-    """The same answers, filled up to k a row.
+    """The same answers, padded to k per row.
 
     Example:
         >>> padded(TopK(ids=np.array([[2]]), scores=np.array([[0.5]])), k=2).ids

@@ -1,4 +1,4 @@
-"""Arrays and numbers that users pass: as plain ones of numpy's, or refused in one sentence that names the parameter."""
+"""Converts arrays and numbers that users pass to plain numpy arrays and numbers, or raises an error of one sentence."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError, ParameterError
 
-MOST = 2**31 - 1  # columns, and labels for a row: native code counts them in 32 bits
+MOST = 2**31 - 1  # columns, and labels per row: native code counts them in 32 bits
 MOST_SEED = 2**64 - 1
 
 
 def plain_array(value: Any, name: str) -> NDArray[Any]:
-    """What numpy makes of a value, without the value's own class: a subclass may say other things than its memory.
+    """The value as a plain numpy array: a subclass could report other contents than its memory holds.
 
     Example:
         >>> type(plain_array(np.ma.array([1, 2]), "X")).__name__
@@ -26,7 +26,7 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
         array = np.asarray(value)
     except MemoryError:
         raise LabelwoodError(f"there is not enough memory to read {name} as an array: give a smaller one") from None
-    except Exception as e:  # whatever an object of the user's raises while it is asked for its numbers
+    except Exception as e:  # a user's object may raise anything when numpy reads it
         if "inhomogeneous" in str(e):
             raise LabelwoodError(
                 f"{name} has rows of different lengths: give every row a value for each column"
@@ -38,7 +38,7 @@ def plain_array(value: Any, name: str) -> NDArray[Any]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, cut to a part of a sentence.
+    """The first line of an error's message, shortened to fit into a sentence.
 
     Example:
         >>> first_line(ValueError("no number\\nat all"))
@@ -48,7 +48,7 @@ def first_line(error: Exception) -> str:
 
 
 def real_numbers(array: NDArray[Any], name: str, dtype: Any = np.float32) -> NDArray[Any]:
-    """The numbers of a plain array in a floating type, in one piece; what is too large becomes infinite.
+    """The numbers of a plain array as a contiguous array of floats; a number that is too large becomes infinite.
 
     Example:
         >>> real_numbers(np.array(["1", "2"], object), "X")
@@ -69,7 +69,7 @@ def real_numbers(array: NDArray[Any], name: str, dtype: Any = np.float32) -> NDA
 
 
 def real_vector(value: Any, name: str) -> NDArray[np.float64]:
-    """An array of one dimension and real numbers, as float64.
+    """A value as a one-dimensional array of real numbers in float64.
 
     Example:
         >>> real_vector([1, 2], "frequencies")
@@ -84,21 +84,21 @@ def real_vector(value: Any, name: str) -> NDArray[np.float64]:
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int = MOST) -> int:
-    """A whole number between two others, or an error.
+    """A whole number from `least` to `most`; raises for anything else.
 
     Example:
         >>> whole_number(np.int64(5), "max_leaf")
         5
     """
-    if type(value) is int and least <= value <= most:  # the most frequent case, which shall cost nothing
+    if type(value) is int and least <= value <= most:  # the most frequent case must be fast
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise ParameterError(f"{name} must be a whole number from {least} to {most}, not {_shown(value)}")
+        raise ParameterError(f"{name} must be a whole number from {least} to {most}, not {_short_text(value)}")
     return int(value)
 
 
 def real_number(value: Any, name: str, least: float = -np.inf, most: float = np.inf) -> float:
-    """A number between two others, infinite ones included, or an error.
+    """A number from `least` to `most`, which may be infinite; raises for anything else.
 
     Example:
         >>> real_number(1, "lam", 0, 2)
@@ -107,7 +107,7 @@ def real_number(value: Any, name: str, least: float = -np.inf, most: float = np.
     if type(value) is float and least <= value <= most:
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterError(f"{name} must be a number, not {_shown(value)}")
+        raise ParameterError(f"{name} must be a number, not {_short_text(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -117,8 +117,8 @@ def real_number(value: Any, name: str, least: float = -np.inf, most: float = np.
     return number
 
 
-def _shown(value: Any) -> str:
-    """A value as an error names it: short, whatever it is."""
+def _short_text(value: Any) -> str:
+    """A short text of any value, for an error message."""
     if isinstance(value, int | float | str | bool | type(None) | np.generic):
         text = repr(value)
         return text if len(text) <= 60 else f"{text[:60]}…"

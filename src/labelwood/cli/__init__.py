@@ -1,4 +1,4 @@
-"""The command line. One file a command; each is thin and imports what it needs when it runs."""
+"""The command line. Each command has one short file that imports what it needs only when it runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def _main_options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
@@ -41,13 +41,13 @@ def _options(
 _INTERRUPTED = 130  # what typer returns after Ctrl-C
 
 for command in (demo, train, predict, evaluate, explain, tradeoff, impute, compress, info, convert):
-    # Given as it is, the first line is not cut short in the list of commands.
+    # Without `short_help`, typer would cut the first line in the list of commands.
     app.command(name=command.NAME, short_help=(command.run.__doc__ or "").partition("\n")[0])(command.run)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command and exits: 0 on success, 2 on bad usage or bad input with one line that says what to do."""
-    # As an exception, so that what is half-written is removed on the way out.
+    # SIGTERM becomes an exception, so that half-written files are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
 
@@ -55,23 +55,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def status_of(arguments: Sequence[str]) -> int:
     """Runs a command and returns its exit status; without arguments, prints the help."""
     if sys.stdout is None:
-        return _complain("standard output is closed; open it, or send it to /dev/null")
+        return _print_error("standard output is closed; open it, or send it to /dev/null")
     try:
         result = app(list(arguments) or ["--help"], standalone_mode=False)
     except LabelwoodError as e:
-        return _complain(str(e))
+        return _print_error(str(e))
     except TyperException as e:
-        return _complain(f"{e.format_message().rstrip('.')}; see labelwood --help")
+        return _print_error(f"{e.format_message().rstrip('.')}; see labelwood --help")
     except MemoryError:
-        return _complain("there is not enough memory for this; use fewer rows, features or labels")
+        return _print_error("there is not enough memory for this; use fewer rows, features or labels")
     except OSError as e:
-        return _complain(f"{e.filename or 'a file'}: {e.strerror or e}; check the name, the space and the permissions")
+        return _print_error(
+            f"{e.filename or 'a file'}: {e.strerror or e}; check the name, the space and the permissions"
+        )
     status = result if isinstance(result, int) else 0
     if status == _INTERRUPTED:
         sys.stderr.write("\nlabelwood: interrupted; nothing half-written is left\n")
     return status
 
 
-def _complain(message: str) -> int:
+def _print_error(message: str) -> int:
     sys.stderr.write("labelwood: " + " ".join(message.split()) + "\n")
     return 2

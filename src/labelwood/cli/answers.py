@@ -1,4 +1,4 @@
-"""Files of answers: JSON lines, CSV or Parquet as the name says, written piece by piece."""
+"""Writes files of answers piece by piece, as JSON lines, CSV or Parquet; the name of the file decides."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from labelwood.errors import ParameterError
 
 Record = dict[str, Any]  # {"id": …, "labels": [{"label": …, "score": …}, …]}
 Write = Callable[[Iterable[Record]], None]
-_SEPARATOR = ";"  # as `labelwood.Columns` has it
+_SEPARATOR = ";"  # the default of `labelwood.Columns`
 
 
 def check_answers(path: Path, *, label_texts: bool, overwrite: bool) -> None:
-    """Raises where answers cannot be written under a name, before there are any.
+    """Raises if answers cannot be written to a file; to be called before the predictions are made.
 
     Example:
         >>> check_answers(Path("answers.xlsx"), label_texts=False, overwrite=False)
@@ -27,7 +27,7 @@ def check_answers(path: Path, *, label_texts: bool, overwrite: bool) -> None:
         labelwood.errors.ParameterError: answers.xlsx: answers are *.jsonl, *.csv, *.tsv or *.parquet; name the file so
     """
     check_main_name(path)
-    if _kind(path) in {"csv", "tsv"} and label_texts:
+    if _format_of_name(path) in {"csv", "tsv"} and label_texts:
         raise ParameterError(
             f"{path}: CSV cannot hold the texts of labels; leave out --label-texts, or name it *.jsonl"
         )
@@ -36,9 +36,9 @@ def check_answers(path: Path, *, label_texts: bool, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def answers_to(path: Path, names: Any, *, label_texts: bool = False, overwrite: bool = False) -> Iterator[Write]:
-    """A function that takes answers piece by piece; the file appears once all are written.
+    """Yields a function that writes answers piece by piece; the file appears once all are written.
 
-    `names` are all labels there are: CSV cannot hold every one.
+    `names` are the names of all labels, because CSV cannot hold every name.
 
     Example:
         >>> import tempfile
@@ -51,7 +51,7 @@ def answers_to(path: Path, names: Any, *, label_texts: bool = False, overwrite: 
     """
     from labelwood.data.formats.delimited import check_names
 
-    kind = _kind(path)
+    kind = _format_of_name(path)
     if kind in {"csv", "tsv"}:
         check_names(names.to_arrow())
     with binary_output(path, overwrite=overwrite) as out:
@@ -75,7 +75,7 @@ def json_lines(records: Iterable[Record]) -> Iterator[str]:
     return (json.dumps(record, ensure_ascii=False) for record in records)
 
 
-def _kind(path: Path) -> str:
+def _format_of_name(path: Path) -> str:
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in {"", ".jsonl", ".csv", ".tsv", ".parquet"}:
         raise ParameterError(f"{path}: answers are *.jsonl, *.csv, *.tsv or *.parquet; name the file so")

@@ -1,4 +1,4 @@
-"""labelwood compress: make a model small."""
+"""labelwood compress: make a model smaller."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NAME = "compress"
 def run(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a softmax tree trained from texts.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the small model in.")],
-    features: Annotated[int | None, typer.Option(min=1, help="Terms to keep, those that matter most.")] = None,
-    part: Annotated[int, typer.Option(min=1, help="Numbers of an embedding that become one byte.")] = 2,
+    features: Annotated[int | None, typer.Option(min=1, help="Number of most important terms to keep.")] = None,
+    part: Annotated[int, typer.Option(min=1, help="How many numbers of an embedding become one byte.")] = 2,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
 ) -> None:
-    """Make a softmax tree small: forget terms that matter little, and keep codes instead of numbers."""
+    """Make a softmax tree smaller: drop unimportant terms, and store codes instead of numbers."""
     from labelwood.store import check_target
 
     check_target(output)
     if is_same_file(output, model):
-        raise ParameterError(f"{output} is the model to compress, which would be lost; name another folder")
+        raise ParameterError(f"{output} is the model to compress and would be lost; name another folder")
     large = load_classifier(model, threads, None, verify=not no_verify)
     small = large.compressed(max_features=features, part=part)
     small.save(output)

@@ -13,7 +13,7 @@ from labelwood.cli.reading import check_not_read, is_same_file, read_rows, with_
 from labelwood.errors import ParameterError
 
 NAME = "convert"
-_OPTIONS = {  # that tell what `Columns` takes
+_OPTION_OF_COLUMN = {  # the option that sets each field of `Columns`
     "text": "--text-column",
     "labels": "--label-column",
     "id": "--id-column",
@@ -28,9 +28,9 @@ def run(
     reading: GroupOptions,
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Data in any format; - for standard input.")],
     output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="File to write; its name tells format and compression.")
+        Path, typer.Argument(metavar="OUTPUT", help="File to write; its name determines format and compression.")
     ],
-    to: Annotated[str | None, typer.Option(help="Format to write, where the name does not tell it.")] = None,
+    to: Annotated[str | None, typer.Option(help="Format to write, if the name does not determine it.")] = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
@@ -39,9 +39,9 @@ def run(
     Formats: xc (rows features labels), xc-split (trn_X_Xf.txt, trn_X_Y.txt), xc-json (trn.json, lbl.json), pecos
     (X.trn.npz, Y.trn.npz), attentionxml (train_texts.txt, train_labels.txt), svmlight, fasttext (lines with
     __label__name), jsonl, csv (and tsv), parquet, arrays (npz with x_train, y_train). Compression by suffix: .gz, .xz,
-    .bz2, .zst. Other fields of rows and labels come along where the format can hold them; left_out names the rest.
+    .bz2, .zst. Other fields of rows and labels are kept if the format can hold them; left_out lists the rest.
     """
-    from labelwood.data.write import check_targets, known_format, left_out, targets, write_without
+    from labelwood.data.write import check_targets, known_format, left_out, targets, write_supported
 
     name, (source, *others) = known_format(output, to), reading.files(data)
     check_targets(output, name, overwrite=overwrite, inputs=[source])
@@ -51,27 +51,27 @@ def run(
     lost = left_out(rows, output, format=name)
     if is_same_file(output, source):
         _check_onto_itself(output, name, reading, lost)
-    files = write_without(rows, output, name, overwrite=overwrite)
+    files = write_supported(rows, output, name, overwrite=overwrite)
     facts = {"files": ", ".join(map(str, files)), **rows.describe(), **options.left_out(lost, json)}
     options.report(facts, json, title="Converted")
 
 
 def _check_onto_itself(output: Path, name: str, reading: GroupOptions, lost: list[str]) -> None:
-    """A file may become its own copy only where everything comes along."""
+    """Raises if converting a file onto itself would lose anything."""
     from labelwood.data.formats import TABLES
     from labelwood.data.read import detect_format
     from labelwood.data.source import Source
 
     if name not in TABLES or detect_format(Source(output)) != name:
-        raise ParameterError(f"{output} is what is read, and as {name} not all of it is kept; name another file")
+        raise ParameterError(f"{output} is also the input, and {name} cannot hold all of it; name another file")
     if "," in reading.text_column or reading.group_column is not None:
-        raise ParameterError(f"{output} is what is read, and joined columns cannot be told apart; name another file")
+        raise ParameterError(f"{output} is also the input, and joined columns cannot be split again; name another file")
     if lost:
-        raise ParameterError(f"{output} is what is read, and {', '.join(lost)} would be lost; name another file")
+        raise ParameterError(f"{output} is also the input, and {', '.join(lost)} would be lost; name another file")
     usual = GroupOptions().columns()
     if renamed := [name for name, value in reading.columns().items() if value != usual[name]]:
-        given = ", ".join(_OPTIONS[name] for name in renamed)
+        given = ", ".join(_OPTION_OF_COLUMN[name] for name in renamed)
         raise ParameterError(
-            f"{output} is what is read, and its copy would have the usual columns and separator, not those of {given}; "
-            "name another file"
+            f"{output} is also the input, and its copy would have the default columns and separator, not those of "
+            f"{given}; name another file"
         )

@@ -1,4 +1,4 @@
-"""labelwood demo: the main job on the built-in sample."""
+"""labelwood demo: train, save, load, evaluate and predict on the built-in sample."""
 
 from __future__ import annotations
 

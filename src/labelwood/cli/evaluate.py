@@ -1,4 +1,4 @@
-"""labelwood evaluate: how good a model is on labelled rows."""
+"""labelwood evaluate: measure a model on labelled rows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def run(
     reading: DataOptions,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Labelled rows in any format.")],
-    ks: Annotated[str, typer.Option(help="The numbers of predictions to look at.")] = "1,3,5,10",
+    ks: Annotated[str, typer.Option(help="The numbers of predictions to evaluate.")] = "1,3,5,10",
     propensity: Annotated[str, typer.Option(help="Propensity family: default, wikipedia or amazon.")] = "default",
-    filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" that must not count.')] = None,
+    filter_file: Annotated[Path | None, typer.Option(help='Pairs "row label" to drop from predictions.')] = None,
     assign: options.Assign = None,
     threads: options.Threads = None,
     no_verify: options.NoVerify = False,
@@ -38,7 +38,7 @@ def run(
         metrics = classifier.evaluate(rows, ks=wanted, inv_propensity=classifier.inverse_propensities(propensity))
     metrics = {name: round(value, 4) for name, value in metrics.items()}
     facts = {"rows": len(rows), **unseen_labels(classifier, rows)}
-    if rows.filters is not None:  # a filter that lies beside the data is found without being named
+    if rows.filters is not None:  # a filter beside the data is used even if the user did not name it
         facts["filtered_pairs"] = len(rows.filters)
     if json:
         options.report({**metrics, **facts}, as_json=True)
@@ -48,7 +48,7 @@ def run(
 
 
 def table(metrics: dict[str, float], ks: tuple[int, ...]) -> str:
-    """Metrics by row, k by column."""
+    """A text table with a metric per row and a k per column."""
     names = list(dict.fromkeys(key.partition("@")[0] for key in metrics))
     lines = [f"  {'percent':<10}" + "".join(f"{'@' + str(k):>8}" for k in ks)]
     lines += [f"  {name:<10}" + "".join(f"{metrics[f'{name}@{k}']:8.2f}" for k in ks) for name in names]
@@ -56,7 +56,7 @@ def table(metrics: dict[str, float], ks: tuple[int, ...]) -> str:
 
 
 def unseen_labels(classifier: Any, rows: Any) -> dict[str, int]:
-    """How many labels, and how often, the rows have that no training row had: misses by nature."""
+    """The number of the rows' labels that no training row had, and of their occurrences; a model must miss them."""
     import numpy as np
 
     aligned = rows.align(classifier.labels_).Y

@@ -1,4 +1,4 @@
-"""labelwood explain: where a label lies, and what tells its copies apart."""
+"""labelwood explain: show where a label is in the tree, and how its copies differ."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ _PICTURES = (".svg", ".html", ".htm")
 def run(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a tree model trained from texts.")],
     label: Annotated[
-        str | None, typer.Option(help="The label to explain; without it, labels worth a look are listed.")
+        str | None, typer.Option(help="The label to explain; without it, the most interesting labels are listed.")
     ] = None,
     words: Annotated[int, typer.Option(min=1, help="Words of each kind to show.")] = 8,
     siblings: Annotated[int, typer.Option(min=1, help="Labels of the same leaf to show.")] = 6,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw it: a picture.svg, or a page.html to send.")
+        Path | None, typer.Option("-o", "--output", help="Write a picture (*.svg) or a page to send (*.html).")
     ] = None,
     overwrite: options.Overwrite = False,
     no_verify: options.NoVerify = False,
     json: options.Json = False,
 ) -> None:
-    """Show where a label lies: its copies, their clusters' words and labels, and what tells the copies apart.
+    """Show where a label is: its copies, the words and labels of their clusters, and how the copies differ.
 
     Without --label, list the labels whose copies differ most.
     """
     from labelwood.explaining import explain_label
 
-    _check(output, label, overwrite)
+    _check_output_option(output, label, overwrite)
     classifier = load_classifier(model, None, None, verify=not no_verify)
     if label is None:
-        _rank(classifier, json)
+        _print_ranking(classifier, json)
     else:
         explained = explain_label(classifier, label, words=words, siblings=siblings)
         if output is not None:
-            _draw(explained, output, overwrite)
-        _print(explained, output, json)
+            _write_drawing(explained, output, overwrite)
+        _print_explanation(explained, output, json)
 
 
-def _check(output: Path | None, label: str | None, overwrite: bool) -> None:
+def _check_output_option(output: Path | None, label: str | None, overwrite: bool) -> None:
     if output is None:
         return
     if label is None:
@@ -64,7 +64,7 @@ def _check(output: Path | None, label: str | None, overwrite: bool) -> None:
     check_output(output, overwrite=overwrite)
 
 
-def _draw(explained: LabelExplanation, output: Path, overwrite: bool) -> None:
+def _write_drawing(explained: LabelExplanation, output: Path, overwrite: bool) -> None:
     from labelwood.data.publishing import text_output
     from labelwood.explaining import draw_explanation, explanation_page
 
@@ -73,7 +73,7 @@ def _draw(explained: LabelExplanation, output: Path, overwrite: bool) -> None:
         out.write(draw(explained))
 
 
-def _print(explained: LabelExplanation, output: Path | None, json: bool) -> None:
+def _print_explanation(explained: LabelExplanation, output: Path | None, json: bool) -> None:
     from labelwood.explaining import explanation_text
 
     if json:
@@ -83,7 +83,7 @@ def _print(explained: LabelExplanation, output: Path | None, json: bool) -> None
         sys.stdout.write(explanation_text(explained, blocks=_has_blocks()))
 
 
-def _rank(classifier: TextClassifier, json: bool) -> None:
+def _print_ranking(classifier: TextClassifier, json: bool) -> None:
     from labelwood.explaining import most_divided, ranking_text
 
     found = most_divided(classifier)
@@ -92,11 +92,11 @@ def _rank(classifier: TextClassifier, json: bool) -> None:
     elif found:
         sys.stdout.write(ranking_text(found) + "\nlabelwood explain MODEL --label NAME shows one of them.\n")
     else:
-        sys.stdout.write("Every label lies in one leaf: train with --set copies=2 to let labels have several.\n")
+        sys.stdout.write("Every label is in one leaf: train with --set copies=2 to allow several.\n")
 
 
 def _has_blocks() -> bool:
-    """Whether the terminal can show bars."""
+    """Whether the terminal can show block characters."""
     try:
         "█".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -1,4 +1,4 @@
-"""What commands need that learn from groups of rows: reading them, and `Eagle` from settings."""
+"""Shared by commands that learn from groups of rows: reading the groups, and `Eagle` from settings."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupOptions(DataOptions):
-    """The same for data that may be groups of rows."""
+    """The options of `DataOptions`, and those for groups of rows."""
 
-    rows_column: Annotated[str, typer.Option(help="Column of a group's rows, where a record is a group.")] = "rows"
+    rows_column: Annotated[str, typer.Option(help="Column of a group's rows, if each record is a group.")] = "rows"
     group_column: Annotated[
-        str | None, typer.Option(help="Column of a row's group, where records are single rows of groups.")
+        str | None, typer.Option(help="Column of a row's group, if each record is a single row.")
     ] = None
 
     def columns(self) -> dict[str, Any]:
-        """What `Columns` takes."""
+        """The arguments of `Columns`."""
         return super().columns() | {"rows": self.rows_column, "group": self.group_column}
 
 
 def read_groups(path: Path, options: DataOptions, **more: Any) -> Dataset:
-    """Groups of rows that have labels."""
+    """Reads groups of rows, which must have labels."""
     from labelwood.data.groups import check_groups
 
     data = read_rows(path, options, **more)
     if data.groups is None:
         raise InputError(
             "holds single rows and not groups; write the rows of a group as a list in the column 'rows', "
-            "or name the column that tells the group with --group-column",
+            "or name the column of a row's group with --group-column",
             path,
         )
     if data.groups.Y.nnz == 0:
@@ -56,11 +56,11 @@ def assignment_options(params: dict[str, Any], threads: int | None, *, baseline:
 
     if baseline and (params or choose):
         what = repr(next(iter(params))) if params else "--choose"
-        raise ParameterError(f"--baseline hands out nothing, so {what} means nothing; leave one out")
+        raise ParameterError(f"--baseline gives every row all labels of its group, so {what} is useless; leave one out")
     if baseline:
         return {"baseline": True}
     if choose:
-        params = {"repeats": "topc"} | params  # as choosing does by itself
+        params = {"repeats": "topc"} | params  # the default when parameters are chosen
     params = params if threads is None else params | {"n_threads": threads}
     check_params(Eagle, params)
     return {"eagle": Eagle(**params), "choose": choose}

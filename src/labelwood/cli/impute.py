@@ -1,4 +1,4 @@
-"""labelwood impute: labels of groups handed to their rows."""
+"""labelwood impute: assign the labels of groups to their rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(
     data: Annotated[Path, typer.Argument(metavar="GROUPED", help="Groups of rows: JSON lines, Parquet or CSV.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: *.jsonl, *.parquet or *.csv.")],
     baseline: Annotated[bool, typer.Option("--baseline", help="Give every row all labels of its group.")] = False,
-    choose: Annotated[bool, typer.Option("--choose", help="Choose parameters by groups that are held out.")] = False,
+    choose: Annotated[bool, typer.Option("--choose", help="Choose parameters on held-out groups.")] = False,
     config: Annotated[Path | None, typer.Option(help="TOML file with tables eagle and vectorizer.")] = None,
     assign: Annotated[
         list[str] | None,
@@ -37,12 +37,12 @@ def run(
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Hand the labels of groups to the rows that fit them, and say for each label how sure that is.
+    """Assign the labels of groups to the rows that fit them, with a confidence for each label.
 
-    A page's tags go to its paragraphs, say. Rows are written with labels of their own, to train on.
+    For example, the tags of a page are assigned to its paragraphs. The output is single rows with labels, to train on.
     """
     from labelwood.data.groups import check_groups, fields_of_both, rows_with_labels
-    from labelwood.data.write import check_targets, left_out, table_format, write_without
+    from labelwood.data.write import check_targets, left_out, table_format, write_supported
     from labelwood.groups.imputing import impute
     from labelwood.tagger.rows import features_to_learn_from
 
@@ -58,7 +58,7 @@ def run(
     )
     rows = read_groups(data, reading, keep_unknown=True)
     groups = check_groups(rows)
-    with about(data), _steps("making features", "handing out labels", "writing") as begin:
+    with about(data), _steps("making features", "assigning labels", "writing") as begin:
         begin()
         _, X = features_to_learn_from(rows, vectorizer)
         begin()
@@ -66,14 +66,14 @@ def run(
         begin()
         single = rows_with_labels(rows, imputed.Y)
         lost = left_out(single, output, format=name, values=imputed.values) + fields_of_both(rows)
-        write_without(single, output, name, values=imputed.values, overwrite=overwrite)
+        write_supported(single, output, name, values=imputed.values, overwrite=overwrite)
     facts = {"output": str(output), "groups": groups.Y.shape[0], "rows": len(rows), "labels": rows.n_labels}
     options.report(facts | imputed.describe() | options.left_out(lost, json), json, title="Imputed")
 
 
 @contextlib.contextmanager
 def _steps(*names: str) -> Iterator[Callable[[], Any]]:
-    """Shows on a terminal which step has begun, each time that the function it yields is called."""
+    """Yields a function that shows the next step on a terminal."""
     from tqdm import tqdm
 
     left = iter(names)

@@ -1,4 +1,4 @@
-"""labelwood info: what a model or a data file holds."""
+"""labelwood info: describe a model or a data file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A saved model, or data in any format.")],
     json: options.Json = False,
 ) -> None:
-    """Say what a saved model or a data file holds."""
+    """Describe a saved model or a data file."""
     from labelwood import store
 
     if store.is_model(path):
@@ -31,10 +31,10 @@ def run(
 
 
 def _readable(facts: dict[str, Any]) -> dict[str, Any]:
-    """A model's facts a line each: what it is made of, how large it is, and its arrays."""
-    lines: dict[str, Any] = _described(facts["kind"], facts)
+    """The facts of a model, one per line: its parts, its size and its arrays."""
+    lines: dict[str, Any] = _part_lines(facts["kind"], facts)
     for name, part in facts["parts"].items():
-        lines |= _described(f"{name} ({part['kind']})", part)
+        lines |= _part_lines(f"{name} ({part['kind']})", part)
     lines["names"] = ", ".join(f"{length:,} {name}" for name, length in facts["names"].items())
     lines["size"] = f"{sum(facts['files'].values()):,} bytes"
     for name, array in facts["arrays"].items():
@@ -43,25 +43,27 @@ def _readable(facts: dict[str, Any]) -> dict[str, Any]:
     return lines
 
 
-def _described(name: str, part: dict[str, Any]) -> dict[str, str]:
-    """A part's values in a line; each table of settings has a line of its own, as in a TOML file."""
-    # What was learned comes first, and stands where a parameter of the same name said only how to learn it.
+def _part_lines(name: str, part: dict[str, Any]) -> dict[str, str]:
+    """The values of a part in one line; each table of settings has its own line, as in a TOML file."""
+    # Learned values come first, and replace parameters of the same name.
     values = {**part["fitted"], **{key: v for key, v in part["params"].items() if key not in part["fitted"]}}
     tables = values.pop("settings", None)
-    lines = {name: _joined(values)}
+    lines = {name: _join_values(values)}
     if isinstance(tables, dict):
-        lines |= {f"{name} [{table}]": _joined(value) for table, value in tables.items() if isinstance(value, dict)}
+        lines |= {
+            f"{name} [{table}]": _join_values(value) for table, value in tables.items() if isinstance(value, dict)
+        }
     return lines
 
 
-def _joined(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_short(value)}" for name, value in values.items())
+def _join_values(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_short_value(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> Any:
-    """A list of tables, such as the losses of every epoch, by its length; --json has all of it."""
+def _short_value(value: Any) -> Any:
+    """A value for people: a list of tables, such as the losses of all epochs, shows its length; --json shows all."""
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         return f"({len(value)} entries)"
     if isinstance(value, dict):
-        return f"({_joined(value)})"
+        return f"({_join_values(value)})"
     return f"{value:.6g}" if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""Loading a model for a command."""
+"""Loads a model for a command."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def load_classifier(path: Path, threads: int | None, assign: list[str] | None, *, verify: bool) -> TextClassifier:
-    """The classifier saved at `path`, set to use `threads`, with parameters of its model changed by ``key=value``.
+    """Loads the classifier at `path`, sets its `threads`, and changes parameters of its model by ``key=value``.
 
-    Of fused models, ``kind.key=value`` changes a parameter of the member of that kind.
+    In a fused model, ``kind.key=value`` changes a parameter of the member of that kind.
     """
     from labelwood.contract.kinds import load
     from labelwood.tagger.classifier import TextClassifier

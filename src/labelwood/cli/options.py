@@ -18,14 +18,14 @@ Assign = Annotated[
         "--set", metavar="KEY=VALUE", help="A parameter of the model as key=value; may be given several times."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, last on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end of standard output.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads; all cores by default.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there already.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Skip the checks of a model you trust.")]
 
 
 def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> None:
-    """Prints facts for a person, or as one JSON object."""
+    """Prints facts for people, or as one JSON object."""
     if as_json:
         sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
         return
@@ -33,15 +33,15 @@ def report(facts: dict[str, Any], as_json: bool, title: str | None = None) -> No
         sys.stdout.write(title + "\n")
     width = max((len(name) for name in facts), default=0)
     for name, value in facts.items():
-        sys.stdout.write(f"  {name:<{width}}  {_shown(value)}\n")
+        sys.stdout.write(f"  {name:<{width}}  {_value_text(value)}\n")
 
 
 def left_out(names: list[str], as_json: bool) -> dict[str, Any]:
-    """What a file could not hold, as a fact of the report; nothing where it holds everything."""
+    """The fields that a file could not hold, as an entry of the report; no entry if there are none."""
     return {"left_out": names if as_json else ", ".join(name or '""' for name in names)} if names else {}
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, int) and not isinstance(value, bool):
@@ -50,7 +50,7 @@ def _shown(value: Any) -> str:
 
 
 def settings(config: Path | None, assignments: list[str], option: str = "--set") -> dict[str, Any]:
-    """Parameters from a TOML file, overridden by ``key=value`` assignments; ``part.key`` reaches into a table."""
+    """Parameters from a TOML file, overridden by ``key=value`` assignments; ``part.key`` sets a key of a table."""
     values: dict[str, Any] = {} if config is None else _toml(config)
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
@@ -76,7 +76,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A TOML value where it is one (numbers, true, lists), else the text itself."""
+    """The TOML value of a text (a number, true, a list), or the text itself if it is not TOML."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

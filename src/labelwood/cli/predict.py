@@ -1,4 +1,4 @@
-"""labelwood predict: the best labels of each row, as JSON lines, CSV or Parquet."""
+"""labelwood predict: write the best labels of each row as JSON lines, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def run(
     reading: DataOptions,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved model.")],
     data: Annotated[Path, typer.Argument(metavar="INPUT", help="Rows in any format; - for standard input.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many labels a row.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of labels per row.")] = 5,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="File to write: *.jsonl, *.csv or *.parquet; .gz and others compress."),
     ] = None,
     min_score: Annotated[float | None, typer.Option(help="Leave out labels that score less.")] = None,
-    include: Annotated[Path | None, typer.Option(help="A file with the only names that may be answers.")] = None,
-    exclude: Annotated[Path | None, typer.Option(help="A file with names that may not be answers.")] = None,
+    include: Annotated[Path | None, typer.Option(help="A file of label names: predict only these.")] = None,
+    exclude: Annotated[Path | None, typer.Option(help="A file of label names: never predict these.")] = None,
     filter_file: Annotated[
         Path | None,
-        typer.Option(help='Pairs "row label" that may not be answers; labels as in the data\'s label file.'),
+        typer.Option(help='Pairs "row label" never to predict; labels as in the data\'s label file.'),
     ] = None,
     label_texts: Annotated[
-        bool, typer.Option("--label-texts", help="Add each label's text, where the model has it.")
+        bool, typer.Option("--label-texts", help="Add the text of each label, if the model has it.")
     ] = False,
     overwrite: options.Overwrite = False,
     assign: options.Assign = None,
@@ -44,7 +44,7 @@ def run(
     no_verify: options.NoVerify = False,
     json: options.Json = False,
 ) -> None:
-    """Predict the best labels of each row of INPUT: one JSON object a row, best label first.
+    """Predict the best labels of each row of INPUT: one JSON object per row, best label first.
 
     CSV has columns id, labels and scores, the latter two separated by semicolons; Parquet has lists.
     """
@@ -71,7 +71,7 @@ def run(
                 n_rows += len(batch)
                 progress.update(len(batch))
     except BrokenPipeError:
-        # The reader of our output has gone, which is no error; nor may Python complain when it flushes at exit.
+        # The reader has closed our output. That is not an error, and Python must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     if json:
@@ -79,11 +79,11 @@ def run(
 
 
 def _batches(data: Path, reading: DataOptions, filter_file: Path | None, classifier: Any) -> Iterator[Any]:
-    """Rows piece by piece; with a filter all at once, since it counts rows from the first to the last."""
+    """Yields the rows piece by piece; with a filter all at once, because a filter numbers all rows."""
     from labelwood.data.read import read_batches
 
     if filter_file is None:
-        # Only filters need the labels of rows, so a file beside them that names others may lie there.
+        # Only filters need the labels of rows, so a label file beside the rows is ignored.
         unused = {"label_file": False} if reading.label_file is None else {}
         yield from read_batches(data, **(reading.arguments() | unused))
     else:
@@ -91,7 +91,7 @@ def _batches(data: Path, reading: DataOptions, filter_file: Path | None, classif
 
 
 def _names(path: Path | None) -> list[str] | None:
-    """The names in a file, one a line."""
+    """The names in a file, one per line."""
     if path is None:
         return None
     from labelwood.data.catalogue import decode_lines

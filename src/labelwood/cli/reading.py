@@ -1,4 +1,4 @@
-"""Reading data for a command: the options that all of them share, and progress where somebody watches."""
+"""Reads data for a command: the options that commands share, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DataOptions:
-    """How a command's data is to be read."""
+    """The options for reading data."""
 
-    format: Annotated[str | None, typer.Option(help="The data's format, where it cannot be told.")] = None
-    split: Annotated[str, typer.Option(help="Which split of a folder.")] = "train"
+    format: Annotated[str | None, typer.Option(help="The data's format, if it cannot be detected.")] = None
+    split: Annotated[str, typer.Option(help="Which split of a folder to read.")] = "train"
     text_column: Annotated[str, typer.Option(help="Column of the text; several, separated by commas, are joined.")] = (
         "text"
     )
     label_column: Annotated[str, typer.Option(help="Column of the labels.")] = "labels"
     id_column: Annotated[str, typer.Option(help="Column of the row's id.")] = "id"
-    label_separator: Annotated[str, typer.Option(help="What separates label names that share one string.")] = ";"
+    label_separator: Annotated[str, typer.Option(help="Separator of several label names in one string.")] = ";"
     label_file: Annotated[Path | None, typer.Option(help="A file that names and describes the labels.")] = None
     no_label_file: Annotated[
-        bool, typer.Option("--no-label-file", help="Use no labels.jsonl or label_names.txt that lies beside the data.")
+        bool, typer.Option("--no-label-file", help="Ignore a labels.jsonl or label_names.txt beside the data.")
     ] = False
     label_numbers: Annotated[
         str | None,
         typer.Option(
-            help="What whole numbers among labels are, where it cannot be told: ids of the label file, or lines."
+            help="What whole numbers among labels mean, if that is not clear: ids or lines of the label file."
         ),
     ] = None
     limit: Annotated[
@@ -49,7 +49,7 @@ class DataOptions:
     ] = None
 
     def arguments(self) -> dict[str, Any]:
-        """What `labelwood.read` takes."""
+        """The arguments of `labelwood.read`."""
         from labelwood.data.limits import ReadLimits
         from labelwood.data.reading import Columns
 
@@ -65,7 +65,7 @@ class DataOptions:
         }
 
     def files(self, data: Path) -> list[Path]:
-        """The files that are read for `data`: the main one first, then those that belong to it."""
+        """The files that are read for `data`: first the main file, then the other files of the dataset."""
         from labelwood.data.read import main_file
         from labelwood.data.write import files_around
 
@@ -73,7 +73,7 @@ class DataOptions:
         return [main, *files_around(main), *(() if self.label_file is None else (self.label_file,))]
 
     def columns(self) -> dict[str, Any]:
-        """What `Columns` takes."""
+        """The arguments of `Columns`."""
         if not self.label_separator:
             raise ParameterError("--label-separator is empty; give at least one character")
         return {
@@ -87,7 +87,7 @@ class DataOptions:
 def with_data_options(
     split: str, kind: type[DataOptions] = DataOptions
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the options of `DataOptions` (or another `kind`), which reach it as its parameter `reading`."""
+    """Adds the options of `DataOptions` (or another `kind`) to a command, which gets them as the argument `reading`."""
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         own = {name: p for name, p in inspect.signature(run, eval_str=True).parameters.items() if name != "reading"}
@@ -111,7 +111,7 @@ def with_data_options(
 
 
 def row_counter(what: str) -> Any:
-    """A counter of rows on a terminal; silent elsewhere and for work of less than half a second."""
+    """A counter of rows on a terminal; silent elsewhere, and during the first half second."""
     from tqdm import tqdm
 
     return tqdm(desc=what, unit=" rows", unit_scale=True, disable=None, leave=False, delay=0.5)
@@ -126,11 +126,11 @@ def read_rows(path: Path, options: DataOptions, **more: Any) -> Dataset:
 
 
 def read_labelled_rows(path: Path, options: DataOptions, **more: Any) -> Dataset:
-    """Rows that must have labels."""
+    """Reads rows, which must have labels."""
     rows = read_rows(path, options, **more)
     if rows.groups is not None:
         raise InputError(
-            "holds groups of rows, and labels of single rows are needed; hand them out with labelwood impute, or train "
+            "holds groups of rows, and labels of single rows are needed; assign them with labelwood impute, or train "
             "with --grouped",
             path,
         )
@@ -141,7 +141,7 @@ def read_labelled_rows(path: Path, options: DataOptions, **more: Any) -> Dataset
 
 
 def is_same_file(path: Path, other: Path) -> bool:
-    """Whether two names lead to one file, by links or by letters that the file system does not tell apart."""
+    """Whether two paths lead to one file, for example by links or by letters of another case."""
     try:
         return path.samefile(other)
     except OSError:
@@ -149,16 +149,16 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path | None]) -> None:
-    """Raises where a file to be written is one that the command reads."""
+    """Raises if a file to be written is one that the command reads."""
     there = [path for path in inputs if path is not None]
     for output in outputs:
         if any(is_same_file(output, path) for path in there):
-            raise ParameterError(f"{output} is what is read; name another file to write")
+            raise ParameterError(f"{output} is also an input; name another file to write")
 
 
 @contextlib.contextmanager
 def about(path: Path) -> Iterator[None]:
-    """Adds the file's name to an error about its rows that does not have it."""
+    """Adds the name of the data file to errors about its rows."""
     try:
         yield
     except (InputError, ParameterError, ModelError):

@@ -1,4 +1,4 @@
-"""labelwood tradeoff: what the knob λ of interpolated trees does to precision and latency, to see and choose from."""
+"""labelwood tradeoff: measure how λ of interpolated trees changes precision and latency, and recommend a λ."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from labelwood.text import TextVectorizer
 
 NAME = "tradeoff"
-_NOT_TO_SET = {
+_REFUSED_SETTINGS = {
     "lam": "give --lams",
     "seed": "give --seeds",
-    "tree": "the command is about interpolated ones",
-    "n_threads": "each training has one, and --jobs run at a time",
+    "tree": "the command is only for interpolated trees",
+    "n_threads": "each training uses one, and --jobs trainings run at a time",
     "verbose": "progress is shown on a terminal",
-    "model": "the command is about trees",
+    "model": "the command is only for trees",
 }
 
 
@@ -32,35 +32,35 @@ _NOT_TO_SET = {
 def run(
     reading: DataOptions,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Labelled rows in any format of those that convert --help lists.")
+        Path, typer.Argument(metavar="DATA", help="Labelled rows in any format that convert --help lists.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report; runs in it are reused.")],
     lams: Annotated[
-        str | None, typer.Option(help="λ's from 0 to 2, such as 0,0.5,1; by default eleven, dense near 2.")
+        str | None, typer.Option(help="λ's from 0 to 2, such as 0,0.5,1; by default eleven, most of them near 2.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of trainings of each λ.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of trainings for each λ.")] = 3,
     held_out: Annotated[float, typer.Option(help="Share of the rows to measure on.")] = 0.2,
     split_seed: Annotated[int, typer.Option(min=0, help="Which rows are held out.")] = 0,
     valid: Annotated[
-        Path | None, typer.Option(help="Measure on all of these rows instead; of a folder, on its test split.")
+        Path | None, typer.Option(help="Measure on these rows instead of held-out ones; a folder's test split.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trainings at a time; one for each core by default.")] = None,
     budget_ms: Annotated[
-        float | None, typer.Option(help="Also name the most precise λ whose median row takes no longer.")
+        float | None, typer.Option(help="Also recommend the most precise λ whose median latency is within this.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Train the recommended λ (the budget's, if given) on all of DATA; save it here.")
+        Path | None, typer.Option(help="Train the recommended λ (within the budget) on all of DATA and save it here.")
     ] = None,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw nothing; matplotlib is not needed then.")] = False,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no plots; needs no matplotlib.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Empty the report's folder first.")] = False,
     config: Annotated[Path | None, typer.Option(help="TOML file: tables params and vectorizer.")] = None,
     assign: options.Assign = None,
     json: options.Json = False,
 ) -> None:
-    """Train interpolated trees for a range of λ, measure each on held-out rows, draw the trade-off and name a λ.
+    """Train interpolated trees for a range of λ, measure each on held-out rows, draw the trade-off, recommend a λ.
 
-    Leaves hold up to 100 labels, or a 64th of the labels where that is less, unless --set max_leaf=… says otherwise.
-    The report is REPORT/report.html, tradeoff.json and tradeoff.csv. Run again, it does only what is missing.
+    Leaves hold up to 100 labels, or a 64th of the labels if that is less, unless --set max_leaf=… says otherwise.
+    The report is REPORT/report.html, tradeoff.json and tradeoff.csv. A second run does only what is missing.
     """
     from labelwood.tuning import default_max_leaf
     from labelwood.tuning.report import check_plots, write_report
@@ -68,7 +68,7 @@ def run(
 
     grid = _grid(lams)
     given, vectorizer = _settings(options.settings(config, assign or []))
-    _check(output, save, held_out, budget_ms)
+    _check_options(output, save, held_out, budget_ms)
     if not no_plots:
         check_plots()
     rows = read_labelled_rows(data, reading)
@@ -90,8 +90,8 @@ def run(
     files = write_report(output, summary, plots=not no_plots)
     if save is not None:
         with about(data):
-            _save(save, rows, params, vectorizer, summary["recommended"])
-    _print(summary, output, files, save, json)
+            _save_recommended(save, rows, params, vectorizer, summary["recommended"])
+    _print_summary(summary, output, files, save, json)
 
 
 def _grid(text: str | None) -> list[float] | None:
@@ -106,19 +106,19 @@ def _grid(text: str | None) -> list[float] | None:
 
 
 def _settings(settings: dict[str, Any]) -> tuple[dict[str, Any], TextVectorizer]:
-    """The model's parameters and the vectorizer from --config and --set; what the sweep itself sets is refused."""
+    """The model's parameters and the vectorizer from --config and --set; raises for settings that the sweep makes."""
     from labelwood.cli.train import build, params_of
 
     classifier = build("tree", None, settings, None)  # checks them
     given = params_of(type(classifier.model), settings)
-    for name, instead in _NOT_TO_SET.items():
+    for name, instead in _REFUSED_SETTINGS.items():
         if name in given:
             raise ParameterError(f"--set {name}=… is not for this command: {instead}")
     return {name: value for name, value in given.items() if name != "vectorizer"}, classifier.vectorizer
 
 
-def _check(output: Path, save: Path | None, held_out: float, budget_ms: float | None) -> None:
-    """Refuses before any work what would fail after it."""
+def _check_options(output: Path, save: Path | None, held_out: float, budget_ms: float | None) -> None:
+    """Raises before any work for options that would fail after it."""
     from labelwood.store import check_target
     from labelwood.tuning.folder import check_place
 
@@ -134,7 +134,7 @@ def _check(output: Path, save: Path | None, held_out: float, budget_ms: float | 
 def _split(
     rows: Dataset, data: Path, share: float, seed: int, valid: Path | None, reading: DataOptions
 ) -> tuple[Dataset, Dataset]:
-    """Rows to train on and rows to measure on, with the same labels."""
+    """Splits the data into rows to train on and rows to measure on, with the same labels."""
     import numpy as np
 
     from labelwood.labels import LabelIndex
@@ -149,14 +149,14 @@ def _split(
 
 
 def _matrices(train: Dataset, held_out: Dataset, vectorizer: TextVectorizer) -> tuple[Any, Any, Any, Any]:
-    """Features, made once, and labels of both parts."""
+    """The features, which are made only once, and the labels of both parts."""
     from labelwood.tagger.rows import features_as_learned, features_to_learn_from
 
     fitted, X = features_to_learn_from(train, vectorizer)
     return X, train.labels_to_learn_from(), features_as_learned(held_out, fitted, X.shape[1]), held_out.Y
 
 
-def _save(
+def _save_recommended(
     path: Path, rows: Dataset, params: dict[str, Any], vectorizer: TextVectorizer, recommended: dict[str, Any]
 ) -> None:
     from labelwood.linear.classifier import TreeClassifier
@@ -169,7 +169,7 @@ def _save(
     TextClassifier(model=model, vectorizer=vectorizer).fit_dataset(rows).save(path)
 
 
-def _print(summary: dict[str, Any], output: Path, files: list[str], save: Path | None, as_json: bool) -> None:
+def _print_summary(summary: dict[str, Any], output: Path, files: list[str], save: Path | None, as_json: bool) -> None:
     facts = {"report": str(output), "files": files, "runs": len(summary["runs"]), "trained": summary["trained"]}
     if save is not None:
         facts["model"] = str(save)

@@ -21,7 +21,7 @@ def run(
     reading: GroupOptions,
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="A file or folder in any format of those that convert --help lists."),
+        typer.Argument(metavar="DATA", help="A file or folder in any format that convert --help lists."),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to save the model in.")],
     model: Annotated[
@@ -35,12 +35,13 @@ def run(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file: model = …, tables params and vectorizer, those of fused's members (tree, prime) and, with "
-            "--grouped, eagle."
+            help="TOML file: model = …, tables params and vectorizer, tables tree and prime for the members of fused, "
+            "and table eagle with --grouped."
         ),
     ] = None,
     grouped: Annotated[
-        bool, typer.Option("--grouped", help="Learn from groups of rows: hand their labels to rows first, as impute.")
+        bool,
+        typer.Option("--grouped", help="Learn from groups of rows: assign labels to rows first, like impute."),
     ] = False,
     eagle: Annotated[
         list[str] | None,
@@ -52,7 +53,7 @@ def run(
         bool, typer.Option("--baseline", help="With --grouped, give every row all labels of its group.")
     ] = False,
     choose: Annotated[
-        bool, typer.Option("--choose", help="With --grouped, choose Eagle's parameters by groups that are held out.")
+        bool, typer.Option("--choose", help="With --grouped, choose Eagle's parameters on held-out groups.")
     ] = False,
     assign: options.Assign = None,
     threads: options.Threads = None,
@@ -84,7 +85,7 @@ def run(
 
 
 def build(model: str | None, preset: str | None, settings: dict[str, Any], threads: int | None) -> Any:
-    """An unfitted `TextClassifier` from a model's name, a preset of it and settings, which go before it."""
+    """An unfitted `TextClassifier` from a model's name, a preset and settings, which override the preset."""
     from labelwood.contract.checks import check_params
     from labelwood.contract.kinds import model_class
     from labelwood.tagger.classifier import TextClassifier
@@ -117,7 +118,7 @@ def params_of(cls: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _members(preset: str | None, settings: dict[str, Any], threads: int | None) -> list[Any]:
-    """A tree and a dual encoder to fuse; takes what is theirs out of the settings."""
+    """A tree and a dual encoder to fuse; removes their tables from the settings."""
     tree, prime = (table(name, settings.pop(name, {})) for name in ("tree", "prime"))
     words = {name: settings.pop(name) for name in ("vectorizer",) if name in settings}
     encoder = build("prime", None, {"params": prime}, threads).model
@@ -125,7 +126,7 @@ def _members(preset: str | None, settings: dict[str, Any], threads: int | None) 
 
 
 def vectorizer_of(wanted: Any) -> Any:
-    """A vectorizer from a table of parameters, or from a list of tables several side by side."""
+    """A vectorizer from a table of parameters, or joined vectorizers from a list of tables."""
     from labelwood.contract.checks import check_params
     from labelwood.text import JoinedVectorizer, TextVectorizer
 
@@ -137,7 +138,7 @@ def vectorizer_of(wanted: Any) -> Any:
 
 
 def table(name: str, value: Any) -> dict[str, Any]:
-    """A setting that must be a table."""
+    """The value of a setting, which must be a table."""
     if not isinstance(value, dict):
         raise ParameterError(f"{name} must be a table of parameters")
     return value

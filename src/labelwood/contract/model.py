@@ -170,11 +170,11 @@ class Model(Params, Saved, ABC):
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
         """The same within limits that are made: what a model asks those it is made of."""
-        from labelwood.metrics.filters import answered_and_filtered
+        from labelwood.metrics.filters import filtered_answers
 
         self.check_fitted()
         k, (rows, n_rows) = check_k(k, self.n_labels_), self._rows(X)
-        return answered_and_filtered(
+        return filtered_answers(
             lambda n: padded(self._topk(rows, min(n, self.n_labels_), limits), n), k, filters, n_rows
         )
 

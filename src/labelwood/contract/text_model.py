@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.pairs import as_pairs
 from labelwood.arrays.rows import as_labels
 from labelwood.contract.examples import Examples, as_weights
 from labelwood.contract.model import Model
@@ -52,7 +52,7 @@ class TextModel(Model):
             rows,
             labels,
             label_texts=None if label_texts is None else as_texts(label_texts, "label_texts"),
-            filters=None if filters is None else checked_pairs(filters, len(rows)),
+            filters=None if filters is None else as_pairs(filters, len(rows)),
             row_weights=as_weights(given.get("row_weights"), len(rows)),
         )
 

@@ -1,4 +1,4 @@
-"""Data in and out: `read`, `write`, `Dataset`, and the built-in sample."""
+"""Reading and writing data: `read`, `write`, `Dataset`, and the built-in sample."""
 
 from labelwood.data.dataset import Dataset, Groups
 from labelwood.data.limits import ReadLimits

@@ -1,4 +1,4 @@
-"""Rows, their labels and what is known about both."""
+"""Datasets: rows, their labels, and what is known about both."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.pairs import as_pairs
 from labelwood.arrays.rows import Floats, as_csr, as_matrix
 from labelwood.arrays.values import plain_array
 from labelwood.data.fields import Fields
-from labelwood.data.texts import strings
+from labelwood.data.texts import as_strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.index import LabelIndex
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows that share their labels: only the group's labels are known, not which row has which.
+    """Groups of rows that share their labels: it is not known which row of a group has which of its labels.
 
-    `of_row` holds the group of each row, `Y` is groups × labels with the number of times a label was given.
+    `of_row` holds the group of each row; `Y` is groups × labels and counts how often each label was given.
 
     Example:
         >>> groups = Groups(np.array([0, 0, 1]), from_names([["a"], ["b"]], LabelIndex()))
@@ -34,13 +34,13 @@ class Groups:
 
     of_row: NDArray[np.int64]
     Y: Any
-    ids: Any = None  # Arrow large_string array, one a group
-    fields: Fields | None = None  # what else was read of each group, to be written again
+    ids: Any = None  # Arrow large_string array, one id per group
+    fields: Fields | None = None  # the other fields of each group, kept for writing
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows as text, sparse features, dense features or several of them, with labels where they are known.
+    """Rows as texts, sparse features, dense features or several of these, with labels if they are known.
 
     Example:
         >>> data = Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant", "garden"]])
@@ -53,49 +53,49 @@ class Dataset:
     dense: Floats | None = None
     Y: Any = None  # scipy csr_array, rows × labels, ones
     labels: LabelIndex | None = None
-    label_texts: Any = None  # Arrow large_string array, one a label; "" where a label has none
+    label_texts: Any = None  # Arrow large_string array, one text per label; "" for a label without text
     label_features: Any = None  # scipy csr_array, labels × features
-    ids: Any = None  # Arrow large_string array, one a row
+    ids: Any = None  # Arrow large_string array, one id per row
     groups: Groups | None = None
-    filters: NDArray[np.int64] | None = None  # pairs (row, label) that no prediction may count
-    label_file: str | None = None  # the file that described the labels, where there was one
-    fields: Fields | None = None  # what else was read of each row, to be written again (`read` with `keep_unknown`)
-    label_lines: Any = None  # Arrow large_string array: the JSON object that described a label; "" where none did
+    filters: NDArray[np.int64] | None = None  # pairs (row, label) that predictions must not contain
+    label_file: str | None = None  # the file that described the labels, if there was one
+    fields: Fields | None = None  # the other fields of each row, kept for writing (`read` with `keep_unknown`)
+    label_lines: Any = None  # Arrow large_string array: the JSON object that described each label; "" if none did
 
     def __post_init__(self) -> None:
-        self._check(set(vars(self)))
+        self._check_parts(set(vars(self)))
 
-    def _check(self, new: set[str]) -> None:
-        """Whether the `new` parts are sound, and all parts fit together."""
-        self._take_plain_values(new)
+    def _check_parts(self, new: set[str]) -> None:
+        """Checks the `new` parts, and that all parts fit together."""
+        self._convert_parts(new)
         sizes = {name: _n_rows(getattr(self, name)) for name in ("texts", "sparse", "dense", "Y", "ids")}
         given = {name: size for name, size in sizes.items() if size is not None}
         if len(set(given.values())) > 1:
             parts = ", ".join(f"{name} has {size}" for name, size in given.items())
             raise LabelwoodError(f"the parts of a dataset have different numbers of rows: {parts}")
         if self.filters is not None:
-            object.__setattr__(self, "filters", self._checked_filters())
+            object.__setattr__(self, "filters", self._filter_pairs())
         if self.Y is not None and (self.labels is None or len(self.labels) < self.Y.shape[1]):
             raise LabelwoodError("a dataset with Y needs a name for each of its labels")
 
-    def _take_plain_values(self, new: set[str]) -> None:
-        """Lists and arrays may be given for Arrow and scipy ones."""
+    def _convert_parts(self, new: set[str]) -> None:
+        """Turns lists and arrays into the Arrow and scipy types of the parts."""
         for name in ("texts", "ids", "label_texts"):
             if name in new and isinstance(value := getattr(self, name), list | tuple | np.ndarray):
-                object.__setattr__(self, name, strings(value, name))
+                object.__setattr__(self, name, as_strings(value, name))
         for name in ("sparse", "Y", "label_features"):
             if name in new and (value := getattr(self, name)) is not None:
-                # The order of a row's labels may be that of a list beside them, which is to be written again.
+                # Y keeps the order of a row's labels: another field may hold a value for each label, in this order.
                 object.__setattr__(self, name, as_csr(value, name, keep_order=name == "Y"))
         if "Y" in new and self.Y is not None and not self.Y.data.all():
-            object.__setattr__(self, "Y", _without_zeros(self.Y))
+            object.__setattr__(self, "Y", _drop_zeros(self.Y))
         if "dense" in new and self.dense is not None:
             object.__setattr__(self, "dense", as_matrix(self.dense, "dense"))
         if self.labels is not None and not isinstance(self.labels, LabelIndex):
             object.__setattr__(self, "labels", LabelIndex(self.labels))
 
-    def _checked_filters(self) -> NDArray[np.int64]:
-        pairs = checked_pairs(self.filters, len(self))
+    def _filter_pairs(self) -> NDArray[np.int64]:
+        pairs = as_pairs(self.filters, len(self))
         if len(pairs) and self.labels is not None and pairs[:, 1].max() >= len(self.labels):
             raise LabelwoodError(
                 f"filters name label {pairs[:, 1].max()} of {len(self.labels)}: count labels from zero"
@@ -103,7 +103,7 @@ class Dataset:
         return pairs
 
     def with_parts(self, *, known_sound: bool = False, **parts: Any) -> Dataset:
-        """The same data with these parts in place of its own; only these are checked, unless they are `known_sound`.
+        """The same data with some parts replaced. Only the new parts are checked; `known_sound` skips that.
 
         Example:
             >>> data = Dataset.from_texts(["a dog", "a rose"])
@@ -115,13 +115,13 @@ class Dataset:
         changed = object.__new__(Dataset)
         for name, value in (vars(self) | parts).items():
             object.__setattr__(changed, name, value)
-        changed._check(set() if known_sound else set(parts))
+        changed._check_parts(set() if known_sound else set(parts))
         return changed
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], labels: Iterable[Iterable[str]] | None = None) -> Dataset:
         """A dataset from Python lists: texts and the names of each text's labels."""
-        rows = strings(texts, "texts")
+        rows = as_strings(texts, "texts")
         if labels is None:
             return cls(texts=rows)
         index = LabelIndex()
@@ -137,7 +137,7 @@ class Dataset:
 
     @property
     def X(self) -> Any:  # noqa: N802 (the field's name)
-        """The rows in the form a model takes: sparse features if there are any, else dense ones, else the texts."""
+        """The rows in the form that models take: sparse features if there are any, else dense ones, else the texts."""
         for rows in (self.sparse, self.dense, self.texts):
             if rows is not None:
                 return rows
@@ -145,11 +145,11 @@ class Dataset:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels that have an id, whether or not a row has them."""
+        """The number of labels that have an id, with those that no row has."""
         return 0 if self.labels is None else len(self.labels)
 
     def labels_to_learn_from(self) -> Any:
-        """Rows × labels with a column for every label that has a name, whether or not a row has it.
+        """Rows × labels with a column for every label that has a name, with those that no row has.
 
         Example:
             >>> Dataset(Y=[[1]], labels=["a", "b"]).labels_to_learn_from().shape
@@ -160,7 +160,7 @@ class Dataset:
         return sparse.csr_array((self.Y.data, self.Y.indices, self.Y.indptr), shape=(len(self), self.n_labels))
 
     def texts_to_read(self) -> Any:
-        """The texts of rows, for a model that reads them by itself.
+        """The texts of the rows, for a model that reads texts directly.
 
         Example:
             >>> Dataset.from_texts(["a dog"]).texts_to_read().to_pylist()
@@ -171,7 +171,7 @@ class Dataset:
         return self.texts
 
     def texts_of_labels(self) -> Any:
-        """Texts of labels; their names where they have none, unless these are mere numbers.
+        """The texts of the labels; their names if there are no texts and the names are not just numbers.
 
         Example:
             >>> Dataset.from_texts(["a dog"], [["animal"]]).texts_of_labels().to_pylist()
@@ -185,7 +185,7 @@ class Dataset:
         return names
 
     def align(self, labels: LabelIndex) -> Dataset:
-        """The same data with the ids of another index, a model's say; names it lacks get the ids after its last.
+        """The same data with the label ids of another index, for example a model's. Names it lacks get the next ids.
 
         Example:
             >>> data = Dataset.from_texts(["a rose"], [["garden", "plant"]])
@@ -203,19 +203,19 @@ class Dataset:
             filters = np.stack([filters[:, 0], new_ids[filters[:, 1]]], axis=1)
         groups = self.groups
         if groups is not None:
-            groups = replace(groups, Y=_renamed(groups.Y, new_ids, len(joined)))
+            groups = replace(groups, Y=_with_new_ids(groups.Y, new_ids, len(joined)))
         return self.with_parts(
-            Y=None if self.Y is None else _renamed(self.Y, new_ids, len(joined)),
+            Y=None if self.Y is None else _with_new_ids(self.Y, new_ids, len(joined)),
             labels=joined,
-            label_texts=_placed(self.label_texts, slots),
-            label_lines=_placed(self.label_lines, slots),
+            label_texts=_strings_of_slots(self.label_texts, slots),
+            label_lines=_strings_of_slots(self.label_lines, slots),
             label_features=None,
             filters=filters,
             groups=groups,
         )
 
     def take(self, rows: Any) -> Dataset:
-        """The rows of these numbers, in their order; each at most once.
+        """The rows with these numbers, in this order; each row at most once.
 
         Example:
             >>> data = Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]])
@@ -248,7 +248,7 @@ class Dataset:
         return self.with_parts(**taken)
 
     def describe(self) -> dict[str, Any]:
-        """The counts a person asks for first.
+        """The main counts of the dataset.
 
         Example:
             >>> Dataset.from_texts(["a rose"], [["plant"]]).describe()
@@ -277,9 +277,9 @@ class Dataset:
 
 
 def from_names(rows: Iterable[Iterable[str]], index: LabelIndex, *, count: bool = False) -> Any:
-    """A rows × labels matrix of ones from the names of each row's labels; new names join `index`.
+    """A rows × labels matrix of ones from the names of each row's labels; new names are added to `index`.
 
-    With `count`, entries are how often a row has the label.
+    With `count`, an entry counts how often the row has the label.
 
     Example:
         >>> from_names([["a", "b", "a"], []], LabelIndex()).toarray().tolist()
@@ -311,7 +311,9 @@ def ones(indptr: NDArray[Any], indices: NDArray[np.int32], n_labels: int) -> Any
 
 
 def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Floats, n_cols: int) -> Any:
-    """A sparse matrix from its arrays. scipy widens both kinds of index to the wider; that copies, so few stay 64-bit.
+    """A sparse matrix from its arrays.
+
+    scipy copies both index arrays to the wider of their types, so row pointers become 32-bit where they fit.
 
     Example:
         >>> compressed_rows(np.array([0, 1]), np.array([1], np.int32), np.ones(1, np.float32), 2).indices.dtype
@@ -322,22 +324,22 @@ def compressed_rows(indptr: NDArray[Any], indices: NDArray[np.int32], values: Fl
     return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_cols))
 
 
-def _without_zeros(Y: Any) -> Any:
-    """A zero that is stored is no label."""
+def _drop_zeros(Y: Any) -> Any:
+    """Y without stored zeros, because they do not mean labels."""
     kept = Y.copy()
     kept.eliminate_zeros()
     return kept
 
 
-def _placed(strings: Any, slots: NDArray[np.int64]) -> Any:
-    """The string of each slot; slots after the last have none."""
+def _strings_of_slots(strings: Any, slots: NDArray[np.int64]) -> Any:
+    """The string of each slot; a slot after the last string gets an empty one."""
     if strings is None:
         return None
     return pa.concat_arrays([strings, pa.array([""], pa.large_string())]).take(pa.array(slots))
 
 
-def _renamed(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:
-    # Sorting moves the values, so they must not be the original's.
+def _with_new_ids(Y: Any, new_ids: NDArray[np.int64], n_labels: int) -> Any:
+    # Sorting moves the values in place, so the matrix needs a copy of them.
     moved = compressed_rows(Y.indptr, new_ids[Y.indices].astype(np.int32), Y.data.copy(), n_labels)
     moved.sort_indices()
     return moved

@@ -1,4 +1,4 @@
-"""The different ones of many strings, found at a cost that nobody can drive up by choosing the strings."""
+"""Distinct strings, found with a hash that an attacker cannot predict: no choice of strings makes it slow."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from labelwood import _native
 
 
 def distinct(values: Any) -> tuple[NDArray[np.int32], Any]:
-    """A number for each string of an Arrow `large_string` array, in order of first occurrence, and the different ones.
+    """A number for each string of an Arrow `large_string` array, by first occurrence, and the distinct strings.
 
-    Arrow's own dictionaries have a hash that is known: a file can hold names that all lie in one place of its table.
+    The hash of Arrow's dictionaries is public: a file could hold names that all fall into the same slot of its table.
 
     Example:
         >>> numbers, names = distinct(pa.array(["b", "a", "b"], pa.large_string()))

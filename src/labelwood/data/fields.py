@@ -1,4 +1,4 @@
-"""What rows hold beside what is read of them, to be written again: titles, dates, addresses, anything."""
+"""The other fields of rows (titles, dates, addresses and so on), kept so that they can be written again."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from labelwood.data import json_text
 
-_TEXT = "json"  # the only column of a table that holds fields as JSON text
-_MAX_COLUMNS = 1000  # that JSON text may become
+_TEXT = "json"  # the one column of a table that holds fields as JSON text
+_MAX_COLUMNS = 1000  # columns that JSON text may be turned into
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Fields of rows: columns with types, as CSV and Parquet have them, or JSON text, as each line has its own.
+    """Fields of rows: typed columns, as in CSV and Parquet, or JSON text, because each JSON line may have other fields.
 
-    `whole_ids` tells the rows whose id was a number and no text.
+    `whole_ids` marks the rows whose id was a number and not a text.
 
     Example:
         >>> fields = Fields.of_json(['"title": "Dogs", "year": 1899', ""])
@@ -33,14 +33,14 @@ class Fields:
         (['title', 'year'], {'title': ['Dogs', None], 'year': [1899, None]})
     """
 
-    table: Any  # Arrow table with a row for each row
+    table: Any  # Arrow table, one row for each row of the data
     is_json: bool = False
     whole_ids: Any = None  # Arrow boolean array, or None
-    repeated: tuple[str, ...] = ()  # names that several columns had, which were not read
+    repeated: tuple[str, ...] = ()  # names that several columns share; these columns were not read
 
     @classmethod
     def of_json(cls, texts: list[str], whole_ids: Any = None) -> Fields:
-        """From the inside of each row's object."""
+        """Fields from the JSON members of each row, without the braces."""
         return cls(pa.table({_TEXT: pa.array(texts, pa.large_string())}), True, whole_ids)
 
     def __len__(self) -> int:
@@ -49,58 +49,58 @@ class Fields:
     def take(self, rows: NDArray[np.int64]) -> Fields:
         """The fields of these rows."""
         numbers = pa.array(rows)
-        whole = None if self.whole_ids is None else self.whole_ids.take(numbers)
-        return replace(self, table=self.table.take(numbers), whole_ids=whole)
+        whole_ids = None if self.whole_ids is None else self.whole_ids.take(numbers)
+        return replace(self, table=self.table.take(numbers), whole_ids=whole_ids)
 
     def names(self) -> list[str]:
-        """The fields' names, in the order in which they come."""
+        """The names of the fields, in order of first occurrence."""
         if not self.is_json:
             return list(self.table.column_names)
         return list(dict.fromkeys(key for text in self._texts() for key, _ in json_text.members(f"{{{text}}}")))
 
     def without(self, names: Iterable[str]) -> Fields:
-        """The same but for these fields."""
+        """The fields without those of these names."""
         unwanted = set(names)
         if not unwanted:
             return self
         if not self.is_json:
             kept = [name for name in self.table.column_names if name not in unwanted]
-            return replace(self, table=self.table.select(kept), repeated=self._repeated_but(unwanted))
+            return replace(self, table=self.table.select(kept), repeated=self._repeated_without(unwanted))
         texts = [
-            json_text.joined([pair for pair in json_text.members(f"{{{text}}}") if pair[0] not in unwanted])
+            json_text.join_members([pair for pair in json_text.members(f"{{{text}}}") if pair[0] not in unwanted])
             for text in self._texts()
         ]
         return Fields.of_json(texts, self.whole_ids)
 
-    def _repeated_but(self, names: set[str]) -> tuple[str, ...]:
+    def _repeated_without(self, names: set[str]) -> tuple[str, ...]:
         return tuple(name for name in self.repeated if name not in names)
 
     @cached_property
     def json_texts(self) -> tuple[list[str], list[str]]:
-        """The inside of each row's object, and the names of the fields that JSON cannot hold."""
+        """The JSON members of each row, without the braces, and the names of the fields that JSON cannot hold."""
         if self.is_json:
             return list(self._texts()), []
-        plain: list[list[str]] = []  # a column each, with its name before every value
+        plain: list[list[str]] = []  # a list per column: its name and value for each row
         unfit: list[str] = []
         for name in self.table.column_names:
             values = _json_values(self.table[name])
             if values is None:
                 unfit.append(name)
             else:
-                key = json_text.quoted(name)
+                key = json_text.quote(name)
                 plain.append([f"{key}: {_ENCODE(value)}" for value in values])
         rows = zip(*plain, strict=True) if plain else iter([()] * len(self))
         return [", ".join(row) for row in rows], unfit
 
     @cached_property
     def columns(self) -> tuple[Any, list[str]]:
-        """A table of all fields that have one kind of value, and the names of the others."""
+        """A table of all fields whose values have one type, and the names of the other fields."""
         if not self.is_json:
             return self.table, []
         found, unfit = {}, []
-        columns, surplus = self._by_name()
+        columns, surplus = self._values_by_name()
         for name, values in columns.items():
-            column = _one_kind(values)
+            column = _typed_column(values)
             if column is None:
                 unfit.append(name)
             else:
@@ -109,22 +109,22 @@ class Fields:
 
     @cached_property
     def text_columns(self) -> tuple[Any, list[str]]:
-        """The same as texts; lists and objects have none."""
+        """The same with all values as texts; lists and objects cannot become texts."""
         table, unfit = self.columns[0], list(self.columns[1])
         found = {name: _as_text(table[name]) for name in table.column_names}
         unfit += [name for name, column in found.items() if column is None]
         texts = {name: column for name, column in found.items() if column is not None}
         return pa.table(texts) if texts else table.select([]), unfit
 
-    def whole(self) -> list[bool]:
+    def has_whole_id(self) -> list[bool]:
         """For each row, whether its id is a number."""
         return [False] * len(self) if self.whole_ids is None else list(self.whole_ids.to_pylist())
 
     def _texts(self) -> Iterable[str]:
         return chain.from_iterable(chunk.to_pylist() for chunk in self.table[_TEXT].chunks)
 
-    def _by_name(self) -> tuple[dict[str, list[Any]], list[str]]:
-        """The values of the first fields that come, as many as can be columns, and the names of all others."""
+    def _values_by_name(self) -> tuple[dict[str, list[Any]], list[str]]:
+        """The values of the first `_MAX_COLUMNS` fields, by name, and the names of all others."""
         columns: dict[str, list[Any]] = {}
         surplus: dict[str, None] = {}
         for row, text in enumerate(self._texts()):
@@ -137,7 +137,7 @@ class Fields:
 
 
 def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None:
-    """Fields of rows one below the other; rows of parts without any have none.
+    """Concatenates the fields of several parts; a part without fields gets empty ones for its rows.
 
     Example:
         >>> concat_fields([None, Fields.of_json(['"a": 1'])], [1, 1]).json_texts[0]
@@ -147,21 +147,22 @@ def concat_fields(parts: list[Fields | None], sizes: list[int]) -> Fields | None
     if first is None:
         return None
     filled = [
-        part if part is not None else _no_fields(size, first.is_json) for part, size in zip(parts, sizes, strict=True)
+        part if part is not None else _empty_fields(size, first.is_json)
+        for part, size in zip(parts, sizes, strict=True)
     ]
     table = pa.concat_tables([part.table for part in filled], promote_options="default")
-    whole = None
+    whole_ids = None
     if any(part.whole_ids is not None for part in filled):
-        whole = pa.concat_arrays([pa.array(part.whole(), pa.bool_()) for part in filled])
-    return Fields(table, first.is_json, whole, first.repeated)
+        whole_ids = pa.concat_arrays([pa.array(part.has_whole_id(), pa.bool_()) for part in filled])
+    return Fields(table, first.is_json, whole_ids, first.repeated)
 
 
-def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_row: Any) -> Fields | None:
-    """The fields of rows and behind them those of their groups that have other names.
+def add_group_fields(own: Fields | None, groups: Fields | None, of_row: Any) -> Fields | None:
+    """The fields of rows, followed by the fields of their groups that have other names.
 
     Example:
         >>> rows, page = Fields.of_json(['"a": 1', ""]), Fields.of_json(['"a": 2, "b": 3'])
-        >>> fields_with_those_of_groups(rows, page, np.array([0, 0])).json_texts[0]
+        >>> add_group_fields(rows, page, np.array([0, 0])).json_texts[0]
         ['"a": 1, "b": 3', '"b": 3']
     """
     rest = None if groups is None else groups.without([] if own is None else own.names()).take(np.asarray(of_row))
@@ -176,14 +177,14 @@ def fields_with_those_of_groups(own: Fields | None, groups: Fields | None, of_ro
     return Fields(pa.table(columns) if columns else own.table.select([]), repeated=repeated)
 
 
-def ids_as_they_were(ids: Any, fields: Fields | None) -> Any:
-    """Ids as whole numbers where all of them were, and fit.
+def original_ids(ids: Any, fields: Fields | None) -> Any:
+    """The ids as whole numbers if all of them were read as such and fit into 64 bits.
 
     Example:
-        >>> ids_as_they_were(pa.array(["7"]), Fields.of_json([""], pa.array([True]))).to_pylist()
+        >>> original_ids(pa.array(["7"]), Fields.of_json([""], pa.array([True]))).to_pylist()
         [7]
     """
-    if ids is None or fields is None or not all(fields.whole()):
+    if ids is None or fields is None or not all(fields.has_whole_id()):
         return ids
     try:
         return ids.cast(pa.int64())
@@ -191,14 +192,14 @@ def ids_as_they_were(ids: Any, fields: Fields | None) -> Any:
         return ids
 
 
-def _no_fields(size: int, is_json: bool) -> Fields:
+def _empty_fields(size: int, is_json: bool) -> Fields:
     if is_json:
         return Fields.of_json([""] * size)
     return Fields(pa.table({"": pa.nulls(size)}).select([]))
 
 
 def _json_values(column: Any) -> list[Any] | None:
-    """A column's values as JSON has them, dates and times as text; None where it has none of the kind."""
+    """The values of a column for JSON, with dates and times as text; None if JSON cannot hold them."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -228,32 +229,32 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or bool(np.isfinite(value))
 
 
-def _one_kind(values: list[Any]) -> Any:
-    """An Arrow array that gives back these values; None where none does."""
+def _typed_column(values: list[Any]) -> Any:
+    """An Arrow array that gives back exactly these values; None if there is no such array."""
     try:
         column = pa.array(values, from_pandas=False)
         given = column.to_pylist()
     except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError):
         return None
-    return column if _can_be_stored(column.type) and all(map(_same, values, given)) else None
+    return column if _is_storable(column.type) and all(map(_is_equal, values, given)) else None
 
 
-def _can_be_stored(kind: Any) -> bool:
-    """Parquet has no objects without fields."""
+def _is_storable(kind: Any) -> bool:
+    """Whether Parquet can store the type: it cannot store objects without fields."""
     if pa.types.is_list(kind):
-        return _can_be_stored(kind.value_type)
+        return _is_storable(kind.value_type)
     if pa.types.is_struct(kind):
-        return kind.num_fields > 0 and all(_can_be_stored(field.type) for field in kind)
+        return kind.num_fields > 0 and all(_is_storable(field.type) for field in kind)
     return True
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_is_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
     return bool(one == other)
 
 

@@ -1,4 +1,4 @@
-"""Rows in groups: by names of groups, as callers pass them, and as single rows again."""
+"""Groups of rows: merged by name, made from callers' arguments, and turned back into single rows."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import numpy as np
 from labelwood.arrays.rows import as_csr
 from labelwood.data.dataset import Dataset, Groups, compressed_rows, from_names
 from labelwood.data.distinct import distinct
-from labelwood.data.fields import fields_with_those_of_groups
-from labelwood.data.texts import strings
+from labelwood.data.fields import add_group_fields
+from labelwood.data.texts import as_strings
 from labelwood.errors import LabelwoodError
 from labelwood.labels.given import is_matrix, name_lists
 from labelwood.labels.index import LabelIndex
 
 
-def merged(groups: Groups) -> Groups:
-    """The same rows, with groups of one name made one.
+def merge_groups(groups: Groups) -> Groups:
+    """The same rows, with all groups of one name merged into one.
 
-    It has all labels that any of them has, as often as the one that has it most often: a table may repeat a page's
-    tags in each of its rows, or hold them in the first row only.
+    A merged group has every label that one of its parts has, with the largest of their counts: a table may repeat a
+    page's tags in each of its rows, or hold them in the first row only.
 
     Example:
         >>> Y = from_names([["a"], ["a", "b"], []], LabelIndex())
-        >>> one = merged(Groups(np.arange(3), Y, strings(["page", "page", "other"], "ids")))
+        >>> one = merge_groups(Groups(np.arange(3), Y, as_strings(["page", "page", "other"], "ids")))
         >>> one.of_row.tolist(), one.ids.to_pylist(), one.Y.toarray().tolist()
         ([0, 0, 1], ['page', 'other'], [[1.0, 1.0], [0.0, 0.0]])
     """
     number, names = distinct(groups.ids)
     of_row = number.astype(np.int64)[groups.of_row]
-    return Groups(of_row, _largest(groups.Y, number.astype(np.int64), len(names)), names)
+    return Groups(of_row, _merge_rows(groups.Y, number.astype(np.int64), len(names)), names)
 
 
-def _largest(Y: Any, number: Any, n_groups: int) -> Any:
-    """Entries of rows that get the same number, and of these the largest of each column."""
+def _merge_rows(Y: Any, number: Any, n_groups: int) -> Any:
+    """Merges the rows that have the same number; each column keeps its largest entry."""
     of_entry = np.repeat(number, np.diff(Y.indptr))
     order = np.lexsort((Y.data, Y.indices, of_entry))
     rows, labels = of_entry[order], Y.indices[order]
@@ -47,10 +47,10 @@ def _largest(Y: Any, number: Any, n_groups: int) -> Any:
 
 
 def grouped_labels(groups: Any, group_labels: Any) -> tuple[Any, Any, LabelIndex]:
-    """Groups of rows, and groups × labels with how often each was given, from what callers pass; and labels' names.
+    """The group of each row, groups × labels with counts, and the labels' names, from the arguments of a caller.
 
-    Either `group_labels` is a dictionary from a group's name to the names of its labels, and `groups` has a group's
-    name for each row. Or it is a list of such names, or a matrix, and `groups` holds numbers as `Eagle` takes them.
+    Either `group_labels` maps the name of a group to the names of its labels, and `groups` names the group of each row.
+    Or `group_labels` is a list of label names per group, or a matrix, and `groups` holds group numbers as for `Eagle`.
 
     Example:
         >>> of_row, counts, labels = grouped_labels(["home", "news", "home"], {"news": ["a", "a"], "home": ["b"]})
@@ -74,7 +74,7 @@ def grouped_labels(groups: Any, group_labels: Any) -> tuple[Any, Any, LabelIndex
 
 
 def check_groups(data: Dataset) -> Groups:
-    """The groups of a dataset from which labels can be handed out: where there are labels there are rows.
+    """The groups of a dataset; raises unless every group that has labels also has rows to assign them to.
 
     Example:
         >>> check_groups(Dataset.from_texts(["a dog"], [["animal"]]))
@@ -96,9 +96,9 @@ def check_groups(data: Dataset) -> Groups:
 
 
 def rows_with_labels(data: Dataset, Y: Any) -> Dataset:
-    """The rows of groups as single rows with labels of their own, named after the group: ``page#0``, ``page#1``, …
+    """The rows of groups as single rows with their own labels, named after the group: ``page#0``, ``page#1``, …
 
-    A row that has an id has it after the mark. Groups without ids are numbered from zero, as rows are.
+    If a row has an id, it stands after the ``#`` instead of a number. Groups without ids are numbered from zero.
 
     Example:
         >>> labels = LabelIndex()
@@ -111,15 +111,15 @@ def rows_with_labels(data: Dataset, Y: Any) -> Dataset:
     sizes = np.bincount(groups.of_row, minlength=groups.Y.shape[0])
     place = np.empty(len(data), np.int64)
     place[order] = np.arange(len(data)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    own = _or_numbers(data.ids, place)
-    names = _or_numbers(groups.ids, np.arange(len(sizes)))
+    own = _names_or_numbers(data.ids, place)
+    names = _names_or_numbers(groups.ids, np.arange(len(sizes)))
     ids = [f"{names[group]}#{row}" for group, row in zip(groups.of_row.tolist(), own, strict=True)]
-    fields = fields_with_those_of_groups(data.fields, groups.fields, groups.of_row)
-    return replace(data, Y=Y, ids=strings(ids, "ids"), groups=None, fields=fields)
+    fields = add_group_fields(data.fields, groups.fields, groups.of_row)
+    return replace(data, Y=Y, ids=as_strings(ids, "ids"), groups=None, fields=fields)
 
 
 def fields_of_both(data: Dataset) -> list[str]:
-    """Names of fields that groups have and their rows too; single rows keep their own.
+    """The names of fields that both groups and their rows have; single rows keep only the row's field.
 
     Example:
         >>> fields_of_both(Dataset(texts=["a dog"]))
@@ -131,6 +131,6 @@ def fields_of_both(data: Dataset) -> list[str]:
     return [name for name in data.groups.fields.names() if name in of_rows]
 
 
-def _or_numbers(ids: Any, numbers: Any) -> list[str]:
+def _names_or_numbers(ids: Any, numbers: Any) -> list[str]:
     given = [""] * len(numbers) if ids is None else ids.to_pylist()
     return [name or str(number) for name, number in zip(given, numbers.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Pieces of a file joined to one dataset, with little more memory than the result takes."""
+"""Joins the pieces of a file into one dataset, with little more memory than the result takes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _INT32_MAX = 2**31 - 1
 
 
 def concat(pieces: Iterable[Dataset]) -> Dataset:
-    """Datasets that share one growing label index, one below the other. Each piece is let go once it is copied.
+    """Concatenates datasets that share one growing label index. Each piece is released as soon as it is copied.
 
     Example:
         >>> a = Dataset.from_texts(["one"])
         >>> len(concat([a, a]))
         2
     """
-    joined = _Joined()
+    joined = _Joiner()
     for piece in pieces:
         joined.append(piece)
     return joined.dataset()
 
 
-class _Joined:
+class _Joiner:
     def __init__(self) -> None:
-        self._last: Dataset | None = None  # for what belongs to the file as a whole
+        self._last: Dataset | None = None  # its parts without rows belong to the whole file
         self._labels: LabelIndex | None = None
         self._texts, self._ids = _Strings(), _Strings()
         self._sparse, self._Y = GrowingCsr(), GrowingCsr()
@@ -62,24 +62,24 @@ class _Joined:
         if self._last is None:
             return Dataset(texts=pa.array([], pa.large_string()))
         return self._last.with_parts(
-            known_sound=True,  # made of what was checked piece by piece
+            known_sound=True,  # each piece was checked
             labels=self._labels,
             texts=self._texts.joined(),
             ids=self._ids.joined(),
             sparse=self._sparse.joined(),
             Y=self._Y.joined(),
             dense=np.concatenate(self._dense) if self._dense else None,
-            groups=_joined_groups(self._groups) if self._groups else None,
+            groups=_join_groups(self._groups) if self._groups else None,
             fields=concat_fields(self._fields, self._sizes),
         )
 
 
 class _Strings:
-    """Arrow arrays; where a piece has none, its rows get empty strings."""
+    """Arrow arrays of strings, joined; the rows of a piece without an array get empty strings."""
 
     def __init__(self) -> None:
         self._parts: list[Any] = []
-        self._n_missing = 0  # rows without any after the last part
+        self._n_missing = 0  # rows without strings after the last part
 
     def append(self, part: Any, n_rows: int) -> None:
         if part is None:
@@ -101,7 +101,7 @@ class _Strings:
 
 
 class GrowingCsr:
-    """Sparse rows appended to arrays that grow in place; the system moves their pages and copies nothing.
+    """Sparse rows, appended to arrays that grow in place: the system remaps their pages instead of copying them.
 
     Example:
         >>> grown = GrowingCsr()
@@ -116,31 +116,31 @@ class GrowingCsr:
         self._indices = np.empty(0, np.int32)
         self._data = np.empty(0, np.float32)
         self._n_entries = self._n_cols = 0
-        self._n_empty = 0  # rows after the last matrix
-        self._given = False
+        self._n_empty = 0  # rows without a matrix after the last matrix
+        self._has_matrix = False
 
     def append(self, piece: Any, n_rows: int) -> None:
-        """Adds the rows of a matrix, or `n_rows` empty rows for None."""
+        """Appends the rows of a matrix, or `n_rows` empty rows for None."""
         if piece is None:
             self._n_empty += n_rows
             return
-        self._given = True
+        self._has_matrix = True
         self._end_empty_rows()
         self._ends.append(piece.indptr[1:] + np.int64(self._n_entries))
-        self._indices = _appended(self._indices, self._n_entries, piece.indices)
-        self._data = _appended(self._data, self._n_entries, piece.data)
+        self._indices = _append(self._indices, self._n_entries, piece.indices)
+        self._data = _append(self._data, self._n_entries, piece.data)
         self._n_entries += piece.nnz
         self._n_cols = max(self._n_cols, piece.shape[1])
 
     def joined(self) -> Any:
-        """All rows as a `csr_array`; None if no piece had any matrix."""
-        if not self._given:
+        """All rows as a `csr_array`; None if no piece had a matrix."""
+        if not self._has_matrix:
             return None
         self._end_empty_rows()
         for array in (self._indices, self._data):
             array.resize(self._n_entries, refcheck=False)
         indptr = np.concatenate(self._ends)
-        if self._n_entries <= _INT32_MAX:  # scipy wants one type for both index arrays; a wide one doubles the long
+        if self._n_entries <= _INT32_MAX:  # scipy gives both index arrays one type: 64 bits would double the indices
             indptr = indptr.astype(np.int32)
         return sparse.csr_array((self._data, self._indices, indptr), shape=(len(indptr) - 1, self._n_cols))
 
@@ -150,14 +150,14 @@ class GrowingCsr:
         self._n_empty = 0
 
 
-def _appended(array: NDArray[Any], used: int, values: NDArray[Any]) -> NDArray[Any]:
+def _append(array: NDArray[Any], used: int, values: NDArray[Any]) -> NDArray[Any]:
     if used + len(values) > len(array):
         array.resize(max(used + len(values), int(len(array) * _GROWTH)), refcheck=False)
     array[used : used + len(values)] = values
     return array
 
 
-def _joined_groups(parts: list[Groups]) -> Groups:
+def _join_groups(parts: list[Groups]) -> Groups:
     starts = np.cumsum([0, *(part.Y.shape[0] for part in parts)])
     Y, ids = GrowingCsr(), _Strings()
     for part in parts:

@@ -1,4 +1,4 @@
-"""Parts of JSON text as they are written: numbers of any size, nulls and the order of keys come back unchanged."""
+"""Cuts JSON text into its parts without changing them: numbers of any size, nulls and the order of keys stay."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def members(text: str) -> Iterator[tuple[str, str]]:
-    """The keys of an object and their values as text; the object must be sound.
+    """The keys of an object and their values as JSON text; the object must be valid JSON.
 
     Example:
         >>> list(members('{"a": 1.50, "b": {"c" : null}}'))
         [('a', '1.50'), ('b', '{"c" : null}')]
     """
-    place = _after_space(text, _after_space(text, 0) + 1)
+    place = _skip_space(text, _skip_space(text, 0) + 1)
     while text[place] != "}":
         key, place = scanstring(text, place + 1, True)
-        start = _after_space(text, _after_space(text, place) + 1)
+        start = _skip_space(text, _skip_space(text, place) + 1)
         end = _DECODER.raw_decode(text, start)[1]
         yield key, text[start:end]
-        place = _next(text, end)
+        place = _skip_comma(text, end)
 
 
 def elements(text: str) -> Iterator[str]:
-    """The elements of a list as text; the list must be sound.
+    """The elements of a list as JSON text; the list must be valid JSON.
 
     Example:
         >>> list(elements('[1e3, "a" , []]'))
         ['1e3', '"a"', '[]']
     """
-    place = _after_space(text, _after_space(text, 0) + 1)
+    place = _skip_space(text, _skip_space(text, 0) + 1)
     while text[place] != "]":
         end = _DECODER.raw_decode(text, place)[1]
         yield text[place:end]
-        place = _next(text, end)
+        place = _skip_comma(text, end)
 
 
-def joined(pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> str:
-    """An object's inside from keys and values as text.
+def join_members(pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> str:
+    """The members of an object as JSON text, without the braces, from keys and the text of their values.
 
     Example:
-        >>> joined([("a", "1.50"), ("é", "[]")])
+        >>> join_members([("a", "1.50"), ("é", "[]")])
         '"a": 1.50, "é": []'
     """
-    return ", ".join(f"{quoted(key)}: {value}" for key, value in pairs)
+    return ", ".join(f"{quote(key)}: {value}" for key, value in pairs)
 
 
-def quoted(key: str) -> str:
-    """A key as text.
+def quote(key: str) -> str:
+    """A key as JSON text.
 
     Example:
-        >>> quoted("é")
+        >>> quote("é")
         '"é"'
     """
     text = json.dumps(key, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+    except UnicodeEncodeError:  # half of a surrogate pair can only be written as an escape
         return json.dumps(key)
     return text
 
 
-def _after_space(text: str, place: int) -> int:
+def _skip_space(text: str, place: int) -> int:
     found = _SPACE.match(text, place)
     return place if found is None else found.end()
 
 
-def _next(text: str, place: int) -> int:
-    """The beginning of the next member, or the closing bracket."""
-    place = _after_space(text, place)
-    return _after_space(text, place + 1) if text[place] == "," else place
+def _skip_comma(text: str, place: int) -> int:
+    """The place of the next member, or of the closing bracket."""
+    place = _skip_space(text, place)
+    return _skip_space(text, place + 1) if text[place] == "," else place

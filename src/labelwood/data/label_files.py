@@ -1,4 +1,4 @@
-"""The files beside the data that describe labels: made, left as they are, or refused, and never reduced."""
+"""Writes the files beside the data that describe labels. A file never loses what it says: it is kept or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from labelwood.arrays.values import MOST
 from labelwood.data import json_text
-from labelwood.data.catalogue import BESIDE, decode_lines, described, read_catalogue
+from labelwood.data.catalogue import LABEL_FILE_NAMES, decode_lines, parse_label_lines, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_ids import LabelError, LabelIds
 from labelwood.data.publishing import text_output
@@ -26,9 +26,9 @@ _TEXTS = ("text", "title")
 
 
 def write_label_texts(data: Dataset, path: Path) -> None:
-    """Writes ``labels.jsonl`` beside `path` where more is known of labels than their names.
+    """Writes ``labels.jsonl`` beside `path` if labels have texts or other fields, or if there are filters.
 
-    Where filters count labels by number, it also holds the numbers.
+    Filters name labels by number, so the file must then define the numbers of the labels.
     """
     if data.filters is not None:
         _write(data, path, numbered=True)
@@ -37,30 +37,34 @@ def write_label_texts(data: Dataset, path: Path) -> None:
 
 
 def write_label_names(data: Dataset, path: Path) -> None:
-    """The same for formats that hold labels as numbers, and also where labels have names of their own.
+    """Writes ``labels.jsonl`` for formats that hold labels as numbers, also if labels have only names.
 
-    Files in one folder share it, so it is never replaced by one that would change the meaning of their numbers.
+    All files of the folder share it, so no file replaces it that would change the meaning of their numbers.
     """
     if data.labels is None:
         return
     known = data.label_texts is not None or data.label_lines is not None
-    if known or beside_path(path, *BESIDE) is not None or data.labels != LabelIndex.numbered(len(data.labels)):
+    if (
+        known
+        or beside_path(path, *LABEL_FILE_NAMES) is not None
+        or data.labels != LabelIndex.numbered(len(data.labels))
+    ):
         _write(data, path, numbered=True)
 
 
 def write_label_titles(data: Dataset, path: Path) -> None:
-    """Writes ``lbl.json`` beside `path`, as the Extreme Classification Repository has it, compressed alike."""
-    lines = [_titled(line) for line in _lines(data)]
+    """Writes ``lbl.json`` of the Extreme Classification Repository beside `path`, with the compression of `path`."""
+    lines = [_repository_line(line) for line in _label_lines(data)]
     suffix = path.name.removeprefix(plain_name(path))
     _write_lines(data, lines, path.with_name(f"lbl.json{suffix}"), beside_path(path, "lbl.json"), numbered=True)
 
 
 def label_numbers(data: Dataset) -> NDArray[np.int64]:
-    """For each label the number by which a file that counts labels is read back beside their descriptions.
+    """For each label the number that stands for it in a file of numbers beside the label file.
 
-    That is the label's own where these are numbers, and else that of its line.
+    That is the label's id if ids are numbers, and otherwise the number of its line.
     """
-    names, ids, _ = described(_lines(data))
+    names, ids, _ = parse_label_lines(_label_lines(data))
     try:
         return LabelIds(pa.array(names, pa.large_string()), pa.array(ids, pa.large_string()), "labels.jsonl").numbers
     except LabelError as e:
@@ -68,7 +72,7 @@ def label_numbers(data: Dataset) -> NDArray[np.int64]:
 
 
 def with_label_numbers(data: Dataset) -> Any:
-    """Rows × numbers of labels, for formats that hold these and do not say what they count."""
+    """Y with the labels' numbers as columns, for formats that hold numbers but do not say what they count."""
     numbers = label_numbers(data)
     width = int(numbers.max(initial=-1)) + 1
     if width > MOST:
@@ -78,26 +82,26 @@ def with_label_numbers(data: Dataset) -> Any:
 
 
 def write_filters(data: Dataset, path: Path, *, by_line: bool) -> None:
-    """Writes the pairs that may not count to ``filter_test.txt``, or whichever split the name of `path` tells.
+    """Writes the filters to ``filter_test.txt``, or to the file of the split that the name of `path` names.
 
-    Other pairs there would come to count for this data, so they are an error. `by_line` says that the format's labels
-    are columns of a matrix, and so are the filter's.
+    It is an error if such a file exists and the data has no filters, because readers would apply it to this data.
+    With `by_line`, labels are columns of a matrix, in the format and in its filter.
     """
     target = filter_path(path)
     if target is None:
         return
-    there = beside_path(path, f"filter_labels_{target.name.split('_')[1]}", target.name)
+    existing = beside_path(path, f"filter_labels_{target.name.split('_')[1]}", target.name)
     if data.filters is None:
-        if there is not None and data.Y is not None:
-            raise InputError(f"would be taken for the filter of {path.name}; write to another folder", there)
+        if existing is not None and data.Y is not None:
+            raise InputError(f"would be taken for the filter of {path.name}; write to another folder", existing)
         return
     pairs = data.filters if by_line else np.stack([data.filters[:, 0], label_numbers(data)[data.filters[:, 1]]], axis=1)
-    with text_output(target if there is None else there, shared=True) as out:
+    with text_output(target if existing is None else existing, shared=True) as out:
         out.writelines(f"{row} {label}\n" for row, label in pairs.tolist())
 
 
 def filter_path(path: Path) -> Path | None:
-    """Where the filter of a file is looked for.
+    """The path where readers look for the filter of a file; None if the name of the file names no split.
 
     Example:
         >>> filter_path(Path("data/test.jsonl.gz")).name, filter_path(Path("rows.jsonl"))
@@ -110,64 +114,70 @@ def filter_path(path: Path) -> Path | None:
 
 
 def _write(data: Dataset, path: Path, *, numbered: bool) -> None:
-    _write_lines(data, _lines(data), path.with_name("labels.jsonl"), beside_path(path, *BESIDE), numbered=numbered)
+    _write_lines(
+        data,
+        _label_lines(data),
+        path.with_name("labels.jsonl"),
+        beside_path(path, *LABEL_FILE_NAMES),
+        numbered=numbered,
+    )
 
 
-def _write_lines(data: Dataset, lines: list[str], target: Path, there: Path | None, *, numbered: bool) -> None:
-    if there is not None:
-        found, wanted = _Described.of_file(there), _Described(data.labels, lines)
+def _write_lines(data: Dataset, lines: list[str], target: Path, existing: Path | None, *, numbered: bool) -> None:
+    if existing is not None:
+        found, wanted = _LabelDescriptions.of_file(existing), _LabelDescriptions(data.labels, lines)
         if numbered and found.labels != wanted.labels:
             raise LabelwoodError(
-                f"{there} names other labels than this data; write to another folder, or read the data with that file "
-                "as its label file"
+                f"{existing} names other labels than this data; write to another folder, or read the data with that "
+                "file as its label file"
             )
-        if found.says_all_of(wanted):
+        if found.covers(wanted):
             return
-        if not wanted.says_all_of(found, names_too=True):
+        if not wanted.covers(found, with_names=True):
             raise LabelwoodError(
-                f"{there} says other things of the labels than this data, and what it says would be lost; write to "
+                f"{existing} says other things of the labels than this data, and that would be lost; write to "
                 "another folder, or remove it first"
             )
-        if found.lines is not None or plain_name(there) == plain_name(target):
-            target = there
+        if found.lines is not None or plain_name(existing) == plain_name(target):
+            target = existing
         elif list(found.labels) != list(wanted.labels)[: len(found.labels)]:
             raise LabelwoodError(
-                f"{there} numbers the labels otherwise than {target.name} would beside it; write to another folder, or "
-                "remove it first"
+                f"{existing} numbers the labels otherwise than {target.name} would beside it; write to another folder, "
+                "or remove it first"
             )
     with text_output(target) as out:
         out.writelines(f"{line}\n" for line in lines)
 
 
-class _Described:
-    """What is said of labels."""
+class _LabelDescriptions:
+    """The names of labels, and what a label file says about them."""
 
     def __init__(self, labels: LabelIndex | None, lines: list[str] | None) -> None:
         self.labels = labels if labels is not None else LabelIndex()
         self.lines = lines
 
     @classmethod
-    def of_file(cls, path: Path) -> _Described:
+    def of_file(cls, path: Path) -> _LabelDescriptions:
         source = Source(path)
         lines = decode_lines(source)
         is_json = bool(lines) and lines[0].lstrip().startswith("{")
         return cls(read_catalogue(source).labels, lines if is_json else None)
 
-    def says_all_of(self, other: _Described, *, names_too: bool = False) -> bool:
-        """Whether this has all that the other one says of its labels; a name alone says nothing, but `names_too`."""
+    def covers(self, other: _LabelDescriptions, *, with_names: bool = False) -> bool:
+        """Whether this says everything that `other` says about its labels; bare names count only `with_names`."""
         if self.lines == other.lines and self.labels == other.labels:
             return True
         places = self.labels.ids(list(other.labels)).tolist()
         for label, place in enumerate(places):
-            said = other.about(label)
-            if (said or names_too) and place < 0:
+            facts = other.facts_of(label)
+            if (facts or with_names) and place < 0:
                 return False
-            if said and not said.items() <= self.about(place).items():
+            if facts and not facts.items() <= self.facts_of(place).items():
                 return False
         return True
 
-    def about(self, label: int) -> dict[str, str]:
-        """What is said of one label beside its name: values as JSON text with one way to write each."""
+    def facts_of(self, label: int) -> dict[str, str]:
+        """The values given for one label besides its name, as JSON text in a canonical form."""
         if self.lines is None:
             return {}
         values = {
@@ -179,28 +189,28 @@ class _Described:
         return {key: value for key, value in values.items() if not (key == "text" and value in {'""', name})}
 
 
-def _lines(data: Dataset) -> list[str]:
-    """A line for each label: the one that described it where there was one, and such as read the same."""
+def _label_lines(data: Dataset) -> list[str]:
+    """A line for each label that reads back as the same label: the line that described it, if there was one."""
     names = [] if data.labels is None else list(data.labels)
     texts = [None] * len(names) if data.label_texts is None else data.label_texts.to_pylist()
     given = [""] * len(names) if data.label_lines is None else data.label_lines.to_pylist()
     if len(given) == len(names) and any(given):
         whole = all(_is_numbered(line) for line in given if line)
         numbered = enumerate(zip(given, names, strict=True))
-        as_given = [line or _fresh(i if whole else name, name, whole) for i, (line, name) in numbered]
-        if _read_as(as_given, given, names, texts):
+        as_given = [line or _new_line(i if whole else name, name, whole) for i, (line, name) in numbered]
+        if _reads_back(as_given, given, names, texts):
             return as_given
-        return [_renamed(*label) for label in zip(given, names, texts, strict=True)]
-    return [_fresh(name, text, text is not None) for name, text in zip(names, texts, strict=True)]
+        return [_line_by_name(*label) for label in zip(given, names, texts, strict=True)]
+    return [_new_line(name, text, text is not None) for name, text in zip(names, texts, strict=True)]
 
 
-def _read_as(lines: list[str], given: list[str], names: list[str], texts: list[str | None]) -> bool:
+def _reads_back(lines: list[str], given: list[str], names: list[str], texts: list[str | None]) -> bool:
     try:
-        found, _, told = described(lines)
+        read_names, _, read_texts = parse_label_lines(lines)
     except InputError:
         return False
-    return found == names and all(
-        not line or (text or "") == said for line, text, said in zip(given, texts, told, strict=True)
+    return read_names == names and all(
+        not line or (text or "") == read for line, text, read in zip(given, texts, read_texts, strict=True)
     )
 
 
@@ -208,36 +218,36 @@ def _is_numbered(line: str) -> bool:
     return any(key in _NAMES and value.isdecimal() for key, value in json_text.members(line))
 
 
-def _fresh(name: str | int, text: str | None, with_text: bool) -> str:
+def _new_line(name: str | int, text: str | None, with_text: bool) -> str:
     return json.dumps({"id": name, "text": text} if with_text else {"id": name}, ensure_ascii=False)
 
 
-def _renamed(line: str, name: str, text: str | None) -> str:
-    """A label's line with its name for an id, as numbers may no longer be those of lines; another label's is let go."""
-    if not line or not _belongs(line, name):
-        return _fresh(name, text, text is not None)
-    said = json.loads(line)
+def _line_by_name(line: str, name: str, text: str | None) -> str:
+    """A label's line with its name as id, because line numbers may have changed; a line of another label is dropped."""
+    if not line or not _describes(line, name):
+        return _new_line(name, text, text is not None)
+    values = json.loads(line)
     rest = [(key, value) for key, value in json_text.members(line) if key not in (*_NAMES, *_TEXTS)]
     first = [("id", json.dumps(name, ensure_ascii=False))]
-    if text is not None and any(key in said for key in _TEXTS):
+    if text is not None and any(key in values for key in _TEXTS):
         first.append(("text", json.dumps(text, ensure_ascii=False)))
-    return f"{{{json_text.joined([*first, *rest])}}}"
+    return f"{{{json_text.join_members([*first, *rest])}}}"
 
 
-def _belongs(line: str, name: str) -> bool:
-    said = json.loads(line)
-    own = [str(said[key]) for key in (*_NAMES, *_TEXTS) if key in said]
+def _describes(line: str, name: str) -> bool:
+    values = json.loads(line)
+    own = [str(values[key]) for key in (*_NAMES, *_TEXTS) if key in values]
     return name in own or any(name.startswith(f"{text} [") for text in own)
 
 
-def _titled(line: str) -> str:
-    """A label's line with the repository's names for its keys; other keys stay as they are."""
+def _repository_line(line: str) -> str:
+    """A label's line with the keys of the repository; other keys stay."""
     pairs = list(json_text.members(line))
-    said = dict(pairs)
-    if "uid" in said and "title" in said:
+    values = dict(pairs)
+    if "uid" in values and "title" in values:
         return line
-    name = next(said[key] for key in ("name", "id", "uid") if said.get(key, "null") not in {"null", '""'})
-    title = next((said[key] for key in _TEXTS if key in said), name)
-    first = [("uid", name), ("title", title), ("content", said.get("content", '""'))]
+    name = next(values[key] for key in ("name", "id", "uid") if values.get(key, "null") not in {"null", '""'})
+    title = next((values[key] for key in _TEXTS if key in values), name)
+    first = [("uid", name), ("title", title), ("content", values.get("content", '""'))]
     rest = [(key, value) for key, value in pairs if key not in {"uid", "content", *_TEXTS} and value != name]
-    return f"{{{json_text.joined([*first, *rest])}}}"
+    return f"{{{json_text.join_members([*first, *rest])}}}"

@@ -1,4 +1,4 @@
-"""How much a file may ask for before it is taken for an attack or an accident."""
+"""Limits on what reading a file may cost: a file beyond them is an attack or an accident."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from labelwood.errors import ParameterError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_FREE = 32 << 20  # bytes of content that any file may hold, however small it is
-_IDS_A_BYTE = 64  # a file of so many bytes explains ids this much higher, compressed or not
+_FREE = 32 << 20  # bytes of content that every file may hold, however small it is
+_IDS_A_BYTE = 64  # a byte of the file, compressed or not, may account for this many ids
 
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """What a file may ask for. Real data stays far below; raise a limit for a file that you trust.
+    """Limits on what a file may cost. Real data stays far below; raise a limit for a file that you trust.
 
     Parameters:
         max_bytes: The most bytes of content, uncompressed.
-        max_ratio: How many times larger the content may be than the file that holds it; looked at from 32 MiB on.
+        max_ratio: How many times larger the content may be than the file; checked above 32 MiB of content.
         max_line: The most bytes of one line or one record.
-        max_labels: The most labels that a file may number, where it is so small that it can use few of them.
+        max_labels: The most labels that a small file may have; a large file may have 64 labels for each of its bytes.
         max_features: Likewise for features.
 
     Example:
@@ -48,7 +48,7 @@ class ReadLimits:
                 raise ParameterError(f"the limit {field.name} must be a number from 1, not {value!r}")
 
     def excess(self, n_bytes: int, n_stored: int) -> str | None:
-        """What is wrong with content of `n_bytes` or more out of a file of `n_stored`; None if nothing.
+        """The error for at least `n_bytes` of content from a file of `n_stored` bytes; None if it is within the limits.
 
         Example:
             >>> ReadLimits().excess(1 << 20, 100) is None
@@ -60,27 +60,27 @@ class ReadLimits:
             return f"holds more than {self.max_bytes} bytes; if you trust it, raise --limit max_bytes=…"
         if n_bytes > _FREE and n_bytes > self.max_ratio * n_stored:
             return (
-                f"holds over {self.max_ratio:g} times more than its size, as if made to fill the memory; "
+                f"holds over {self.max_ratio:g} times more than its size, as if it were made to fill the memory; "
                 "if you trust it, raise --limit max_ratio=…"
             )
         return None
 
     def too_many(self, what: str, n: int, n_stored: int) -> str | None:
-        """What is wrong with `n` labels or features in a file of `n_stored` bytes; None if nothing.
+        """The error for `n` labels or features in a file of `n_stored` bytes; None if it is within the limits.
 
         Example:
             >>> ReadLimits().too_many("labels", 5_000_000, 20)
-            'has 5000000 labels, most of which so small a file cannot use; if it has, say --limit max_labels=5000000'
+            'has 5000000 labels, more than so small a file can use; if you trust it, say --limit max_labels=5000000'
             >>> ReadLimits().too_many("labels", 5_000_000, 1_000_000) is None
             True
         """
         if n <= max(getattr(self, f"max_{what}"), _IDS_A_BYTE * n_stored):
             return None
-        return f"has {n} {what}, most of which so small a file cannot use; if it has, say --limit max_{what}={n}"
+        return f"has {n} {what}, more than so small a file can use; if you trust it, say --limit max_{what}={n}"
 
     @property
     def long_line(self) -> str:
-        """What is wrong with a line that is too long.
+        """The error for a line that is too long.
 
         Example:
             >>> ReadLimits(max_line=100).long_line
@@ -90,7 +90,7 @@ class ReadLimits:
 
     @classmethod
     def of(cls, assignments: Iterable[str]) -> ReadLimits:
-        """Limits as the command line has them.
+        """The limits in assignments of the command line.
 
         Example:
             >>> ReadLimits.of(["max_bytes=200G"]).max_bytes
@@ -103,7 +103,7 @@ class ReadLimits:
             size = _SIZE.fullmatch(text.strip())
             if name not in names or size is None:
                 raise ParameterError(
-                    f"--limit {assignment!r} is none of {', '.join(names)} with a size; write it like max_bytes=200G"
+                    f"--limit {assignment!r} does not set {', '.join(names)} to a size; write it like max_bytes=200G"
                 )
             given[name] = int(float(size[1]) * 2 ** _POWERS[size[2].upper()])
         return cls(**given)

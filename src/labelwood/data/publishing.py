@@ -1,4 +1,4 @@
-"""Files that take their names at the end, whole and all together, and replace nothing unless told to."""
+"""Writes files under temporary names and renames them all at the end; replaces nothing unless told to."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from labelwood.errors import InputError
 
 @dataclass
 class _Group:
-    """Files that belong together: finished under other names, and waiting for the last of them."""
+    """Files that belong together: each is finished under a temporary name and waits for the others."""
 
     overwrite: bool
-    files: list[tuple[Path, Path]] = field(default_factory=list)  # where it lies, and its name to be
+    files: list[tuple[Path, Path]] = field(default_factory=list)  # the temporary path and the final path
 
 
-# By these names readers find what belongs to the data of a folder.
-_OF_LABELS = re.compile(r"labels\.jsonl|label_names\.txt|output-items\.txt|lbl\.json|lbl_X_Xf\.txt")
-_OF_FILTERS = re.compile(r"filter_(labels_)?(train|test)\.txt")
+# Readers find the other files of a dataset in its folder by these names.
+_LABEL_FILE = re.compile(r"labels\.jsonl|label_names\.txt|output-items\.txt|lbl\.json|lbl_X_Xf\.txt")
+_FILTER_FILE = re.compile(r"filter_(labels_)?(train|test)\.txt")
 _DEVICES = tuple(map(Path, ("/dev", "/proc", "/sys")))
-_open: ContextVar[_Group | None] = ContextVar("open", default=None)
+_open_group: ContextVar[_Group | None] = ContextVar("open", default=None)
 
 
 def check_main_name(path: Path) -> None:
-    """Raises where a file of rows or answers would be taken for another part of the folder's data.
+    """Raises if readers would take a file of rows or answers for another part of the folder's data.
 
     Example:
         >>> check_main_name(Path("lbl.json"))
@@ -42,14 +42,14 @@ def check_main_name(path: Path) -> None:
         labelwood.errors.InputError: lbl.json: cannot hold rows: files of this name describe labels; name another file
     """
     name = plain_name(path)
-    if _OF_LABELS.fullmatch(name):
+    if _LABEL_FILE.fullmatch(name):
         raise InputError("cannot hold rows: files of this name describe labels; name another file", path)
-    if _OF_FILTERS.fullmatch(name):
-        raise InputError("cannot hold rows: files of this name list pairs that may not count; name another file", path)
+    if _FILTER_FILE.fullmatch(name):
+        raise InputError("cannot hold rows: files of this name hold filters; name another file", path)
 
 
 def check_output(path: Path, *, overwrite: bool = False) -> None:
-    """Raises where a file cannot be written, or is there already, before the work is done that it is to hold.
+    """Raises if a file cannot be written or exists already; to be called before the work whose result it will hold.
 
     Example:
         >>> check_output(Path("/nowhere/rows.jsonl"))
@@ -58,9 +58,9 @@ def check_output(path: Path, *, overwrite: bool = False) -> None:
         labelwood.errors.InputError: /nowhere/rows.jsonl: cannot be written: there is no such folder; make it first
     """
     if str(path) == "-":
-        raise InputError("cannot be written: it is standard output and no file; name a file", path)
+        raise InputError("cannot be written: it is standard output and not a file; name a file", path)
     try:
-        if _is_among_devices(path):
+        if _is_in_device_folder(path):
             raise InputError(
                 "cannot be written: it is a device; name a file (labelwood predict prints where -o is - or left out)",
                 path,
@@ -70,21 +70,21 @@ def check_output(path: Path, *, overwrite: bool = False) -> None:
         if not path.parent.is_dir():
             raise InputError("cannot be written: there is no such folder; make it first", path)
         if os.path.lexists(path):
-            if _is_of_model(path):
+            if _belongs_to_model(path):
                 raise InputError("cannot be written: it belongs to the model in its folder; name another file", path)
             if not overwrite:
-                raise _already_there(path)
+                raise _exists_error(path)
     except OSError as e:
-        raise _unwritable(path, e) from None
+        raise _write_error(path, e) from None
 
 
-def _is_among_devices(path: Path) -> bool:
-    """Whether it lies where the system shows devices and processes: ``/dev/stdout`` may lead to a plain file."""
+def _is_in_device_folder(path: Path) -> bool:
+    """Whether the path is among the system's devices and processes; even ``/dev/stdout`` may lead to a plain file."""
     folders = [folder := path.parent.resolve(), *folder.parents]
     return Path("/dev/shm") not in folders and any(device in folders for device in _DEVICES)
 
 
-def _is_of_model(path: Path) -> bool:
+def _belongs_to_model(path: Path) -> bool:
     manifest = path.with_name("manifest.json")
     if not manifest.is_file():
         return False
@@ -93,9 +93,9 @@ def _is_of_model(path: Path) -> bool:
 
 
 def check_no_twin(path: Path, *inputs: Path) -> None:
-    """Raises where the same name with another compression is there: readers of the folder would take one of the two.
+    """Raises if the same name with another compression exists: readers of the folder would take one of the two.
 
-    The twin may be one of the `inputs`, of which the file to be written is a copy.
+    That file may be one of the `inputs`, because the new file is a copy of it.
 
     Example:
         >>> check_no_twin(Path("no/such/place.jsonl"))
@@ -125,43 +125,43 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 @contextlib.contextmanager
-def together(main: Path, *, overwrite: bool) -> Iterator[list[Path]]:
-    """What is written inside takes its names at the end: `main`, by which the others are found, as the last one.
+def written_together(main: Path, *, overwrite: bool) -> Iterator[list[Path]]:
+    """Gives the files written inside their final names together, at the end; `main` is last: readers start from it.
 
-    Yields the list of files, which is filled at the end. A failure leaves everything as it was.
+    Yields a list that holds the files at the end. A failure leaves everything as it was.
     """
     group, names = _Group(overwrite), list[Path]()
-    token = _open.set(group)
+    token = _open_group.set(group)
     try:
         yield names
         group.files.sort(key=lambda file: file[1] == main)
         _publish(group.files, overwrite)
         names += [name for _, name in group.files]
     except OSError as e:
-        raise _unwritable(main, e) from None
+        raise _write_error(main, e) from None
     finally:
-        _open.reset(token)
+        _open_group.reset(token)
         for temporary, _ in group.files:
             _remove(temporary)
 
 
 @contextlib.contextmanager
 def binary_output(path: Path, *, overwrite: bool = False, shared: bool = False) -> Iterator[IO[bytes]]:
-    """A stream into a new file beside `path`, compressed as its suffix asks, that takes the name once all is written.
+    """A stream into a temporary file that is renamed to `path` once all is written, compressed as its suffix asks.
 
-    Inside `together`, that happens with the other files, and its `overwrite` counts. A `shared` file belongs to other
-    data of the folder too: where it is there with the same content, in any compression, it stays as it is.
+    Inside `written_together`, all files are renamed at the end, and its `overwrite` counts. A `shared` file belongs to
+    other data of the folder too: if it exists with the same content, in any compression, it stays.
     """
-    group = _open.get()
+    group = _open_group.get()
     overwrite = overwrite if group is None else group.overwrite
     check_output(path, overwrite=overwrite or shared)
-    # Named before it is made: Ctrl-C between the two leaves nothing, and after them the name is known.
+    # The name is known before the file exists, so that Ctrl-C at any moment leaves no file that nobody removes.
     temporary = path.with_name(f".{path.name}.{token_hex(4)}")
     kept = False
     try:
         with temporary.open("xb") as raw, compressed(path, raw) as stream:
             yield stream
-        if shared and _is_there(temporary, path, overwrite):
+        if shared and _exists_with_same_content(temporary, path, overwrite):
             return
         _sync(temporary)
         if group is None:
@@ -170,7 +170,7 @@ def binary_output(path: Path, *, overwrite: bool = False, shared: bool = False) 
             kept = True
             group.files.append((temporary, path))
     except OSError as e:
-        raise _unwritable(path, e) from None
+        raise _write_error(path, e) from None
     finally:
         if not kept:
             _remove(temporary)
@@ -178,7 +178,7 @@ def binary_output(path: Path, *, overwrite: bool = False, shared: bool = False) 
 
 @contextlib.contextmanager
 def text_output(path: Path, *, overwrite: bool = False, shared: bool = False) -> Iterator[IO[str]]:
-    """The same for UTF-8 text."""
+    """`binary_output` for UTF-8 text."""
     with binary_output(path, overwrite=overwrite, shared=shared) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=False)
         try:
@@ -187,8 +187,8 @@ def text_output(path: Path, *, overwrite: bool = False, shared: bool = False) ->
             text.detach()
 
 
-def _is_there(new: Path, path: Path, overwrite: bool) -> bool:
-    """Whether a file of this name, or its twin in another compression, has the same content; another is refused."""
+def _exists_with_same_content(new: Path, path: Path, overwrite: bool) -> bool:
+    """Whether a file of this name, in any compression, has the same content; raises if it has other content."""
     there = beside_path(path, plain_name(path))
     if there is None:
         return False
@@ -206,14 +206,14 @@ def _is_there(new: Path, path: Path, overwrite: bool) -> bool:
 def _same_content(one: Source, other: Source) -> bool:
     with one.open() as a, other.open() as b:
         while True:
-            parts = [_exactly(stream, 1 << 20) for stream in (a, b)]
+            parts = [_read_exactly(stream, 1 << 20) for stream in (a, b)]
             if parts[0] != parts[1]:
                 return False
             if not parts[0]:
                 return True
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
     parts: list[bytes] = []
     while size and (part := stream.read(size)):
         parts.append(part)
@@ -222,43 +222,43 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 
 
 def _publish(files: list[tuple[Path, Path]], overwrite: bool) -> None:
-    """Gives finished files their names, in this order.
+    """Gives finished files their final names, in this order.
 
-    Where several replace older ones, those go aside first, and of them first the last, which leads to the others:
-    never do old and new ones stand side by side. A failure takes the new ones away and brings the old ones back.
+    Several old files are first moved to backups, in reverse order: the main file goes first, because readers find the
+    others through it. So readers never see a mixture of old and new files. A failure restores the old files.
     """
     if overwrite and len(files) == 1:
         files[0][0].replace(files[0][1])
         return
-    aside: list[Path] = []
+    backups: list[Path] = []
     with contextlib.ExitStack() as undo:
         for _, path in reversed(files if overwrite else []):
             if os.path.lexists(path):
-                aside.append(path.with_name(f".{path.name}.{token_hex(4)}.old"))
-                undo.callback(_bring_back, aside[-1], path)
-                path.rename(aside[-1])
+                backups.append(path.with_name(f".{path.name}.{token_hex(4)}.old"))
+                undo.callback(_restore, backups[-1], path)
+                path.rename(backups[-1])
         for temporary, path in files:
-            undo.callback(_take_away, path, temporary.stat())
-            _appear(temporary, path)
-        with contextlib.suppress(OSError):  # not every file system can
+            undo.callback(_remove_published, path, temporary.stat())
+            _move_to_free_name(temporary, path)
+        with contextlib.suppress(OSError):  # some file systems cannot sync a folder
             for folder in {path.parent for _, path in files}:
                 _sync(folder)
         undo.pop_all()
-    for old in aside:
+    for old in backups:
         _remove(old)
 
 
-def _appear(temporary: Path, path: Path) -> None:
-    """Gives a file another name that must be free, also where somebody else takes it at this moment."""
+def _move_to_free_name(temporary: Path, path: Path) -> None:
+    """Renames a file to a free name; raises even if another process takes the name at this very moment."""
     try:
         os.link(temporary, path)
     except FileExistsError:
-        raise _already_there(path) from None
-    except OSError:  # a file system without a second name for a file: an empty file holds the place
+        raise _exists_error(path) from None
+    except OSError:  # the file system has no hard links: an empty file reserves the name
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
-            raise _already_there(path) from None
+            raise _exists_error(path) from None
         try:
             temporary.replace(path)
         except BaseException:
@@ -266,28 +266,28 @@ def _appear(temporary: Path, path: Path) -> None:
             raise
 
 
-def _take_away(path: Path, ours: os.stat_result) -> None:
+def _remove_published(path: Path, ours: os.stat_result) -> None:
     with contextlib.suppress(OSError):
         if os.path.samestat(path.lstat(), ours):
             path.unlink()
 
 
-def _bring_back(old: Path, path: Path) -> None:
+def _restore(old: Path, path: Path) -> None:
     with contextlib.suppress(OSError, InputError):
-        _appear(old, path)
+        _move_to_free_name(old, path)
         _remove(old)
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):  # it need not be there, and its name may be too long to be anywhere
+    with contextlib.suppress(OSError):  # the file may not exist, or its name may be too long to exist
         path.unlink()
 
 
-def _already_there(path: Path) -> InputError:
+def _exists_error(path: Path) -> InputError:
     return InputError("is there already; name another file, or replace it with --overwrite (overwrite=True)", path)
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
+def _write_error(path: Path, error: OSError) -> InputError:
     reason = error.strerror or error
     return InputError(f"cannot be written ({reason}); check the folder, its permissions and the space left", path)
 

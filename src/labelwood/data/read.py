@@ -1,4 +1,4 @@
-"""Reading: finds the files, tells the format, joins the pieces."""
+"""Reading data: finds the files, detects the format, joins the pieces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from labelwood.data.catalogue import Catalogue, find_catalogue, label_lines, read_catalogue
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats import FORMATS
-from labelwood.data.groups import merged
+from labelwood.data.groups import merge_groups
 from labelwood.data.joining import concat
-from labelwood.data.label_ids import UNLESS_OTHER, LabelError, LabelIds, LabelNumbers
+from labelwood.data.label_ids import NO_LABEL_FILE_HINT, LabelError, LabelIds, LabelNumbers
 from labelwood.data.limits import ReadLimits
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.source import Source, plain_name
@@ -27,10 +27,12 @@ from labelwood.labels.index import LabelIndex
 
 LabelFile: TypeAlias = str | PathLike[str] | Literal[False] | None
 
-_ANY = 2**62  # labels of a filter that are looked up afterwards
-_PAIRS = re.compile(rb"(?:[ \t]*(?:[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*)?\r?(?:\n|\Z))*+")  # and empty lines
+_NO_BOUND = 2**62  # for the labels of a filter that are checked later
+_PAIRS = re.compile(
+    rb"(?:[ \t]*(?:[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*)?\r?(?:\n|\Z))*+"
+)  # lines of pairs or empty lines
 _SHORT = {"train": "trn", "test": "tst"}
-# Main files of a folder, in the order they are looked for; {s} is the split, {t} its short form.
+# Main files of a folder, in order of preference; {s} is the split, {t} its short form.
 _MAIN_FILES = (
     "{t}_X_Xf.txt",
     "{t}.json",
@@ -62,13 +64,13 @@ def read(
 ) -> Dataset:
     """Reads a file, or the `split` of a folder, in any format of the field.
 
-    The format is told by content and name, compressed or not. A ``labels.jsonl`` or ``label_names.txt`` beside the
-    file names the labels where it has those of the rows (or `label_file` does; False: none). Where it cannot be told
-    whether labels that are whole numbers are its "ids" or its "lines", `label_numbers` says so.
-    ``filter_labels_test.txt`` or ``filter_test.txt`` lists pairs of row and label that no prediction may count (or
-    `filter_file`). No file may ask for more than the `limits`. `on_rows` is told how many rows have come each time.
-    With `keep_unknown`, what the dataset has no part for comes along and is written again: other fields of rows and of
-    labels, and the order of a row's labels.
+    The format is detected from content and name, compressed or not. `label_file` describes the labels; by default it
+    is a ``labels.jsonl`` or ``label_names.txt`` beside the file, if that has the rows' labels (False: use none).
+    `label_numbers` says whether whole numbers among the labels are "ids" or "lines" of the label file; it is needed
+    only if the data does not show it. `filter_file` lists pairs of row and label that predictions must not contain; by
+    default it is ``filter_labels_test.txt`` or ``filter_test.txt`` beside the file. `limits` bound what the files may
+    cost. `on_rows` is called with the number of rows of each piece. `keep_unknown` keeps, for writing, what a dataset
+    has no part for: other fields of rows and labels, and the order of a row's labels.
 
     Example:
         >>> import tempfile, pathlib
@@ -87,9 +89,9 @@ def read(
         limits=limits,
         keep_unknown=keep_unknown,
     )
-    data = concat(_told(pieces, on_rows))
+    data = concat(_report_rows(pieces, on_rows))
     if data.groups is not None and reading.columns.group is not None:
-        data = data.with_parts(groups=merged(data.groups))  # the rows of a group may lie in several pieces
+        data = data.with_parts(groups=merge_groups(data.groups))  # the rows of a group may lie in several pieces
     return data.with_parts(
         label_texts=_label_texts(reading, data),
         label_file=None if reading.catalogue is None or data.labels is None else str(reading.catalogue),
@@ -108,9 +110,9 @@ def read_batches(
     label_numbers: LabelNumbers | None = None,
     limits: ReadLimits | None = None,
 ) -> Iterator[Dataset]:
-    """The same rows piece by piece, for data larger than memory. The label index grows from piece to piece.
+    """Yields the rows of `read` piece by piece, for data larger than memory. The label index grows with each piece.
 
-    Where a column names the group of each row (`Columns.group`), a group is in each piece that has rows of it.
+    If a column names the group of each row (`Columns.group`), every piece with rows of a group has this group.
 
     Example:
         >>> import tempfile, pathlib
@@ -130,7 +132,7 @@ def read_batches(
     )[1]
 
 
-def _told(pieces: Iterable[Dataset], on_rows: Callable[[int], object] | None) -> Iterator[Dataset]:
+def _report_rows(pieces: Iterable[Dataset], on_rows: Callable[[int], object] | None) -> Iterator[Dataset]:
     for piece in pieces:
         yield piece
         if on_rows is not None:
@@ -158,7 +160,7 @@ def _open(
     limits: ReadLimits | None,
     keep_unknown: bool = False,
 ) -> tuple[Reading, Iterator[Dataset]]:
-    """What is read, and its pieces."""
+    """The state of reading, and the pieces of the data."""
     if label_numbers not in (None, *get_args(LabelNumbers)):
         raise ParameterError(f'label_numbers (--label-numbers) must be "ids" or "lines", not {label_numbers!r}')
     source = Source(main_file(Path(path), split), limits)
@@ -176,37 +178,37 @@ def _open(
     first = next(pieces, None)
     if first is None:
         return reading, pieces
-    if _describes(reading, n_described, first):
-        return reading, _told_apart(reading, chain([first], pieces))
+    if _describes_rows(reading, n_described, first):
+        return reading, _check_ambiguity(reading, chain([first], pieces))
     reading = Reading(source, columns or Columns(), split, label_numbers=label_numbers, keep_unknown=keep_unknown)
     return reading, FORMATS[name].pieces(reading)
 
 
-def _told_apart(reading: Reading, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
+def _check_ambiguity(reading: Reading, pieces: Iterator[Dataset]) -> Iterator[Dataset]:
     yield from pieces
-    if reading.label_ids is not None and (doubt := reading.label_ids.doubt) is not None:
-        raise reading.source.error(doubt)
+    if reading.label_ids is not None and (ambiguity := reading.label_ids.ambiguity) is not None:
+        raise reading.source.error(ambiguity)
 
 
 def _catalogue(source: Source, label_file: LabelFile) -> tuple[Catalogue | None, bool]:
-    """The file that describes labels, and whether the caller named it."""
+    """The label file, and whether the caller named it."""
     if label_file is False:
         return None, False
     if label_file is None:
         try:
             return find_catalogue(source), False
         except InputError as e:
-            raise InputError(f"{e.message}{UNLESS_OTHER}", e.path, e.line) from None
+            raise InputError(f"{e.message}{NO_LABEL_FILE_HINT}", e.path, e.line) from None
     given = Source(label_file, source.limits)
     if not source.is_stdin and given.path.resolve() == source.path.resolve():
         raise given.error("is the data itself; name a file that describes its labels")
     return read_catalogue(given), True
 
 
-def _describes(reading: Reading, n_described: int, first: Dataset) -> bool:
-    """Whether the catalogue has the labels of the first rows, at least half of them; an error where it has a few.
+def _describes_rows(reading: Reading, n_described: int, first: Dataset) -> bool:
+    """Whether the label file has at least half of the labels of the first rows; raises if it has only a few of them.
 
-    One beside the data that has none belongs to other data there. One that was named must have some.
+    A label file beside the data that has none of them belongs to other data; one that the caller named must have some.
     """
     Y = first.Y if first.groups is None else first.groups.Y
     if reading.catalogue is None or Y is None or Y.nnz == 0:
@@ -223,13 +225,13 @@ def _describes(reading: Reading, n_described: int, first: Dataset) -> bool:
     if known:
         raise reading.catalogue.error(
             f"names only {known} of the {len(used)} labels in the first rows of {reading.source} and may be "
-            "for other data; say --label-file to use it all the same, or --no-label-file"
+            "for other data; say --label-file to use it anyway, or --no-label-file"
         )
     return False
 
 
 def main_file(path: Path, split: str) -> Path:
-    """The file that is read for a file or a folder.
+    """The file itself, or the main file of a folder's split.
 
     Example:
         >>> main_file(Path("train.jsonl"), "train").name
@@ -242,7 +244,7 @@ def main_file(path: Path, split: str) -> Path:
     except (OSError, ValueError) as e:
         reason = getattr(e, "strerror", None) or e
         raise InputError(f"cannot be read ({reason}); check the name and its permissions", str(path)) from None
-    # In reverse, so that a plain file hides its compressed twin.
+    # In reverse order, so that a plain file takes precedence over its compressed copy.
     files = {plain_name(file): file for file in found}
     short = _SHORT.get(split, split)
     for name in _MAIN_FILES:
@@ -251,27 +253,27 @@ def main_file(path: Path, split: str) -> Path:
     ending = re.compile(rf".*[_.-]({re.escape(split)}|{re.escape(short)})\.(txt|jsonl|csv|tsv|parquet|svm|fasttext)")
     matches = [file for name, file in files.items() if ending.fullmatch(name) and not name.startswith("filter")]
     if not matches:
-        matches = [file for name, file in files.items() if name.endswith(".npz")]  # one that may hold several splits
+        matches = [file for name, file in files.items() if name.endswith(".npz")]  # may hold several splits
     if len(matches) == 1:
         return matches[0]
-    raise InputError(f"the folder holds no data of the split {split!r} that can be told; name the file", path)
+    raise InputError(f"the folder holds no file that is clearly the split {split!r}; name the file", path)
 
 
 def _label_texts(reading: Reading, data: Dataset) -> Any:
-    return None if data.labels is None else _of_all_labels(reading.label_texts, data.labels)
+    return None if data.labels is None else _padded_to_labels(reading.label_texts, data.labels)
 
 
 def _label_lines(reading: Reading, data: Dataset) -> Any:
     if reading.catalogue is None or data.labels is None:
         return None
-    return _of_all_labels(label_lines(reading.catalogue), data.labels)
+    return _padded_to_labels(label_lines(reading.catalogue), data.labels)
 
 
-def _of_all_labels(described: Any, labels: LabelIndex) -> Any:
-    """Strings of the labels that are described, and empty ones for those after them."""
-    if described is None:
+def _padded_to_labels(strings: Any, labels: LabelIndex) -> Any:
+    """The strings of the first labels, and an empty string for each label after them."""
+    if strings is None:
         return None
-    return pa.concat_arrays([described, pa.array([""] * (len(labels) - len(described)), pa.large_string())])
+    return pa.concat_arrays([strings, pa.array([""] * (len(labels) - len(strings)), pa.large_string())])
 
 
 def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None) -> NDArray[np.int64] | None:
@@ -287,7 +289,7 @@ def _filters(reading: Reading, data: Dataset, given: str | PathLike[str] | None)
     )
     if not labels.has_other_numbers:
         return read_filter(source, len(data), data.n_labels)
-    pairs = read_filter(source, len(data), _ANY)
+    pairs = read_filter(source, len(data), _NO_BOUND)
     try:
         return np.stack([pairs[:, 0], labels.lines(pairs[:, 1])], axis=1)
     except LabelError as e:
@@ -302,7 +304,7 @@ def _filter_beside(reading: Reading, data: Dataset) -> Source | None:
 
 
 def split_of_name(name: str) -> str | None:
-    """The split that a file's name tells.
+    """The split that the name of a file names; None if it names none.
 
     Example:
         >>> split_of_name("eurlex_tst.txt"), split_of_name("rows.txt")
@@ -313,7 +315,7 @@ def split_of_name(name: str) -> str | None:
 
 
 def read_filter(source: Source, n_rows: int, n_labels: int) -> NDArray[np.int64]:
-    """Pairs "row label", one a line, that no prediction may count."""
+    """Reads the pairs "row label" of a filter, one per line."""
     pairs: list[NDArray[np.int64]] = []
     for data, first_line in source.blocks():
         if _PAIRS.fullmatch(data) is None:

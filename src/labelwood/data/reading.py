@@ -1,4 +1,4 @@
-"""What every format's reader is handed, and what it must offer."""
+"""What every format gets to read from, and what every format must provide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labelwood.labels.index import LabelIndex
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a record hold what.
+    """The columns of a record: which of them hold the text, the labels and so on.
 
     Example:
         >>> Columns(text=("title", "abstract"), labels="subjects").id
@@ -33,7 +33,7 @@ class Columns:
 
     @property
     def wanted(self) -> list[str]:
-        """All that are read, each once."""
+        """The names of all columns to read, each once."""
         names = [
             *self.text,
             self.labels,
@@ -46,31 +46,31 @@ class Columns:
 
 @dataclass
 class Reading:
-    """One file being read: where from, which columns, and the labels met so far."""
+    """The state of reading one file: its source, its columns, and the labels seen so far."""
 
     source: Source
     columns: Columns = field(default_factory=Columns)
     split: str = "train"  # for files that hold several
     index: LabelIndex = field(default_factory=LabelIndex)
-    label_texts: Any = None  # Arrow array for the first labels of `index`, where a catalogue gives them
+    label_texts: Any = None  # Arrow array for the first labels of `index`, if the label file has texts
     catalogue: Source | None = None  # the file that describes the labels
-    catalogue_given: bool = False  # whether it was named, and not found beside the data
-    label_numbers: LabelNumbers | None = None  # what whole numbers are, where it was said
-    label_ids: LabelIds | None = None  # of the catalogue
-    has_numbers: bool = False  # whether labels are columns of a matrix by definition, and so are a filter's
-    grouped: bool | None = None  # whether records are groups of rows; known from the first
-    n_dense: int | None = None  # dense features of a row; known from the first
-    repeated: tuple[str, ...] = ()  # names that several columns share, which are not read
-    keep_unknown: bool = False  # whether fields that a dataset has no part for are read too, and labels as they stand
+    catalogue_given: bool = False  # whether the caller named it, instead of it being found beside the data
+    label_numbers: LabelNumbers | None = None  # what whole numbers among labels mean, if the caller said so
+    label_ids: LabelIds | None = None  # the labels of the label file
+    has_numbers: bool = False  # whether labels are columns of a matrix, here and in the filter
+    grouped: bool | None = None  # whether records are groups of rows; the first record decides
+    n_dense: int | None = None  # dense features per row; the first row decides
+    repeated: tuple[str, ...] = ()  # names that several columns share; these columns are not read
+    keep_unknown: bool = False  # whether to keep fields that a dataset has no part for, and the order of labels
 
     def describe_labels(self, catalogue: Catalogue, *, given: bool = False) -> None:
-        """Labels are those of a catalogue, which may be `given` by the caller; others follow its last."""
+        """Starts the label index with the labels of a label file, which the caller may have `given`."""
         self.index, self.label_texts, self.catalogue, self.catalogue_given = (*catalogue[:3], given)
         names = catalogue.labels.to_arrow()
         self.label_ids = LabelIds(names, catalogue.ids, str(catalogue.source), self.label_numbers, given=given)
 
     def label_names(self, names: list[str]) -> list[str]:
-        """The same labels, by name where the catalogue's id was given."""
+        """The names of labels, some of which may be ids of the label file."""
         if self.label_ids is None:
             return names
         try:
@@ -80,25 +80,25 @@ class Reading:
 
 
 class Format(Protocol):
-    """A module in `labelwood.data.formats`."""
+    """What each module in `labelwood.data.formats` provides."""
 
     NAME: str
     HOLDS: frozenset[str]  # the parts of a dataset that it can hold
-    FIELDS: str | None  # how it holds other fields of rows: as "json", as "columns" with types, as "text", or not
-    RESERVED: frozenset[str]  # names of fields that are its own
+    FIELDS: str | None  # how it holds other fields of rows: as "json", as typed "columns", as "text", or not at all
+    RESERVED: frozenset[str]  # field names that the format uses itself
 
     def detect(self, source: Source) -> bool:
         """Whether the file looks like this format."""
 
     def pieces(self, reading: Reading) -> Iterator[Dataset]:
-        """The file's rows in pieces that fit into memory; all share `reading.index`."""
+        """Yields the rows in pieces that fit into memory; all pieces share `reading.index`."""
 
     def write(self, data: Dataset, path: Path) -> None:
-        """Writes the dataset; the main file is `path`."""
+        """Writes the dataset, with `path` as its main file."""
 
 
 class TableFormat(Format, Protocol):
-    """A format whose records can hold more than the dataset does."""
+    """A format of records, which can hold a number for each label of each row."""
 
     def write(self, data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
-        """The same; `values` are sparse matrices that have a number for each label of each row."""
+        """Writes the dataset; `values` are sparse matrices with a number for each label of each row."""

@@ -1,4 +1,4 @@
-"""Bytes from a file, compressed or not, with the line numbers that error messages need."""
+"""Reads bytes from a file, compressed or not, and keeps the line numbers that error messages need."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _MAGIC_BYTES = 6
 COMPRESSIONS = ("gz", "xz", "bz2", "zst")
 _SUFFIXES = ("", *(f".{kind}" for kind in COMPRESSIONS))
 _BLOCK = 4 << 20
-_PACKED = 1 << 16
+_COMPRESSED_BLOCK = 1 << 16
 _HEAD = 1 << 16
-_MEMORY = 256 << 20  # for a decompressor; xz -9 takes 65 MiB
+_XZ_MEMORY = 256 << 20  # limit of a decompressor; xz -9 needs 65 MiB
 _BOM = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, and the number of the first (from 1)."""
+    """Whole lines of a file, and the number of the first line, from 1."""
 
     data: bytes
     first_line: int
 
 
 class Source:
-    """A file, or standard input for ``-``; its content is seen uncompressed, and never more of it than `limits` allow.
+    """A file, or standard input for ``-``. Its content is decompressed, and an error once it exceeds the `limits`.
 
     Example:
         >>> import gzip, tempfile
@@ -53,48 +53,48 @@ class Source:
         self.name = plain_name(self.path)  # without folder and compression suffix
         self.limits = limits or ReadLimits()
         self.is_stdin = str(path) == "-"
-        self._rest: IO[bytes] | None = None  # what follows the head of a stream that can be read once
-        self._is_once = self.is_stdin or self._checked_kind() == "stream"
+        self._remainder: IO[bytes] | None = None  # the content after the head, of a stream that can be read only once
+        self._is_stream = self.is_stdin or self._path_kind() == "stream"
 
     def __str__(self) -> str:
         return "standard input" if self.is_stdin else str(self.path)
 
     @property
     def stored_size(self) -> int:
-        """The file's bytes as they lie on the disk; 0 for a stream."""
-        return 0 if self._is_once else self.path.stat().st_size
+        """The size of the file on disk, in bytes; 0 for a stream."""
+        return 0 if self._is_stream else self.path.stat().st_size
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes, enough to tell the format by."""
-        stream = self._start()
+        """The first bytes, enough to detect the format."""
+        stream = self._open_content()
         head = stream.read(_HEAD)
-        if self._is_once:
-            self._rest = stream
+        if self._is_stream:
+            self._remainder = stream
         else:
             stream.close()
         return head
 
     @property
     def is_all_head(self) -> bool:
-        """Whether nothing follows the head."""
+        """Whether the head is the whole content."""
         return len(self.head) < _HEAD
 
     def open(self) -> IO[bytes]:
-        """The uncompressed content from its beginning; standard input and pipes can be opened once.
+        """Opens the uncompressed content at its beginning; standard input and pipes can be opened only once.
 
-        Whatever goes wrong in reading it is an `InputError`.
+        Every error while reading it is an `InputError`.
         """
-        if not self._is_once:
-            return self._start()
-        head, rest = self.head, self._rest
+        if not self._is_stream:
+            return self._open_content()
+        head, rest = self.head, self._remainder
         if rest is None:
             raise self.error("can be read only once; save it to a file first")
-        self._rest = None
-        return cast("IO[bytes]", _Chained(head, rest))
+        self._remainder = None
+        return cast("IO[bytes]", _ChainedStream(head, rest))
 
     def refuse_utf16(self) -> None:
-        """Raises where the content is text of two bytes a character.
+        """Raises if the content is UTF-16 text.
 
         Example:
             >>> import tempfile
@@ -118,8 +118,8 @@ class Source:
             return stream.read()
 
     def seekable(self) -> IO[bytes]:
-        """The content for readers that jump about: the file itself where it is plain, else a copy in memory."""
-        if not self._is_once:
+        """The content for readers that seek: the file itself if it is not compressed, else a copy in memory."""
+        if not self._is_stream:
             raw = self._raw()
             if _compression(raw.read(_MAGIC_BYTES)) is None:
                 raw.seek(0)
@@ -128,7 +128,7 @@ class Source:
         return io.BytesIO(self.read())
 
     def blocks(self, size: int | None = None) -> Iterator[Block]:
-        """The content in blocks of whole lines of about `size` bytes, without a byte order mark."""
+        """Yields the content in blocks of whole lines, of about `size` bytes, without a byte order mark."""
         line, rest, pending = 1, [b""], 0
         with self.open() as stream:
             start = stream.read(len(_BOM)).removeprefix(_BOM)
@@ -150,15 +150,15 @@ class Source:
 
     @cached_property
     def plain_path(self) -> Path | None:
-        """The file for readers that open it themselves; None where it is compressed, a stream, or beyond the limits."""
-        if self._is_once or self.limits.excess(self.stored_size, self.stored_size) is not None:
+        """The path for readers that open the file; None if it is compressed, a stream, or beyond the limits."""
+        if self._is_stream or self.limits.excess(self.stored_size, self.stored_size) is not None:
             return None
         with self._raw() as raw:
             return self.path if _compression(raw.read(_MAGIC_BYTES)) is None else None
 
     def undecodable_line(self) -> int | None:
-        """The first line that is not UTF-8 text, where it can still be told."""
-        for block in () if self._is_once else self.blocks():
+        """The number of the first line that is not UTF-8; None if there is none, or a stream was already read."""
+        for block in () if self._is_stream else self.blocks():
             try:
                 block.data.decode()
             except UnicodeDecodeError as e:
@@ -166,7 +166,7 @@ class Source:
         return None
 
     def sibling(self, *names: str) -> Source | None:
-        """The first of these files that lies beside this one, compressed or not."""
+        """The first of these files that exists beside this one, compressed or not."""
         found = None if self.is_stdin else beside_path(self.path, *names)
         return None if found is None else Source(found, self.limits)
 
@@ -174,19 +174,19 @@ class Source:
         """An error about this file."""
         return InputError(message, str(self), line)
 
-    def _checked_kind(self) -> str:
-        """Whether it is a file or a stream (a pipe, say); anything else is refused."""
+    def _path_kind(self) -> str:
+        """Whether the path is a "file" or a "stream", such as a pipe; raises for anything else."""
         try:
             mode = self.path.stat().st_mode
         except FileNotFoundError:
             raise InputError("there is no such file; check the name", str(self.path)) from None
         except (OSError, ValueError) as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
         if stat.S_ISDIR(mode):
             raise InputError("is a folder; name a file in it", self.path)
         return "file" if stat.S_ISREG(mode) else "stream"
 
-    def _unreadable(self, error: Exception) -> InputError:
+    def _read_error(self, error: Exception) -> InputError:
         reason = getattr(error, "strerror", None) or error
         return self.error(f"cannot be read ({reason}); check the name and its permissions")
 
@@ -194,24 +194,24 @@ class Source:
         try:
             return self.path.open("rb")
         except OSError as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
 
-    def _start(self) -> IO[bytes]:
+    def _open_content(self) -> IO[bytes]:
         raw = sys.stdin.buffer if self.is_stdin else self._raw()
         try:
             magic = raw.read(_MAGIC_BYTES)
-            if self._is_once:
-                raw = cast("IO[bytes]", _Chained(magic, raw))
+            if self._is_stream:
+                raw = cast("IO[bytes]", _ChainedStream(magic, raw))
             else:
                 raw.seek(0)
         except OSError as e:
-            raise self._unreadable(e) from None
+            raise self._read_error(e) from None
         kind = _compression(magic)
-        return cast("IO[bytes]", _Checked(self, raw, _uncompressed(raw, kind), kind is not None))
+        return cast("IO[bytes]", _GuardedStream(self, raw, _decompressing(raw, kind), kind is not None))
 
 
 def beside_path(path: Path, *names: str) -> Path | None:
-    """The first of these files in the folder of `path`, compressed or not."""
+    """The first of these files that exists in the folder of `path`, compressed or not."""
     candidates = (path.parent / f"{name}{suffix}" for name in names for suffix in _SUFFIXES)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
@@ -227,7 +227,7 @@ def plain_name(path: Path) -> str:
 
 
 def compressed(path: Path, stream: IO[bytes]) -> IO[bytes]:
-    """A stream that compresses into `stream` as the suffix of `path` asks.
+    """A stream that compresses what is written to it into `stream`, as the suffix of `path` asks.
 
     Example:
         >>> out = io.BytesIO()
@@ -238,7 +238,7 @@ def compressed(path: Path, stream: IO[bytes]) -> IO[bytes]:
     """
     match path.suffix:
         case ".gz":
-            # No time stamp and no name: the same data gives the same bytes.
+            # Without time stamp and name, the same data gives the same bytes.
             return cast("IO[bytes]", _GzipOutput("", "wb", 6, stream, mtime=0))
         case ".xz":
             return cast("IO[bytes]", lzma.open(stream, "wb"))
@@ -252,7 +252,7 @@ def compressed(path: Path, stream: IO[bytes]) -> IO[bytes]:
 
 
 class _GzipOutput(gzip.GzipFile):
-    """Says what is true: one cannot go back in it. Writers of zip archives ask."""
+    """A gzip stream that reports that it cannot seek, because writers of zip archives ask."""
 
     def seekable(self) -> bool:
         return False
@@ -261,14 +261,16 @@ class _GzipOutput(gzip.GzipFile):
         raise io.UnsupportedOperation("seek")
 
 
-def _uncompressed(raw: IO[bytes], kind: str | None) -> IO[bytes]:
+def _decompressing(raw: IO[bytes], kind: str | None) -> IO[bytes]:
     match kind:
         case "gz":
             return cast("IO[bytes]", gzip.open(raw))
         case "xz":
-            return cast("IO[bytes]", io.BufferedReader(_Streams(raw, lambda: lzma.LZMADecompressor(memlimit=_MEMORY))))
+            return cast(
+                "IO[bytes]", io.BufferedReader(_JoinedStreams(raw, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)))
+            )
         case "bz2":
-            return cast("IO[bytes]", io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor)))
+            return cast("IO[bytes]", io.BufferedReader(_JoinedStreams(raw, bz2.BZ2Decompressor)))
         case "zst":
             import pyarrow as pa
 
@@ -281,72 +283,72 @@ def _compression(start: bytes) -> str | None:
     return None if kind == "bz2" and not start[3:4].isdigit() else kind  # a text may begin with BZh
 
 
-class _Streams(io.RawIOBase):
-    """What one or several compressed streams hold, one after the other."""
+class _JoinedStreams(io.RawIOBase):
+    """The content of one or several compressed streams, one after the other."""
 
     def __init__(self, raw: IO[bytes], decompressor: Callable[[], Any]) -> None:
         self._raw, self._decompressor = raw, decompressor
-        self._now = decompressor()
-        self._packed = b""  # what the decompressor has not been given yet
+        self._current = decompressor()
+        self._compressed = b""  # bytes not yet given to the decompressor
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._now.eof or self._begins_next():
-            if self._now.needs_input and not self._packed:
-                self._packed = self._raw.read(_PACKED)
-                if not self._packed:
+        while not self._current.eof or self._start_next():
+            if self._current.needs_input and not self._compressed:
+                self._compressed = self._raw.read(_COMPRESSED_BLOCK)
+                if not self._compressed:
                     raise EOFError("it ends too early")
-            packed, self._packed = self._packed, b""
-            if data := self._now.decompress(packed, len(buffer)):
+            compressed_bytes, self._compressed = self._compressed, b""
+            if data := self._current.decompress(compressed_bytes, len(buffer)):
                 buffer[: len(data)] = data
                 return len(data)
         return 0
 
-    def _begins_next(self) -> bool:
-        """Begins the next stream, if there is one; zeros between them are padding."""
-        self._packed = self._now.unused_data.lstrip(b"\0")
-        while not self._packed:
-            if not (more := self._raw.read(_PACKED)):
+    def _start_next(self) -> bool:
+        """Starts the next stream and returns whether there is one; zeros between streams are padding."""
+        self._compressed = self._current.unused_data.lstrip(b"\0")
+        while not self._compressed:
+            if not (more := self._raw.read(_COMPRESSED_BLOCK)):
                 return False
-            self._packed = more.lstrip(b"\0")
-        self._now = self._decompressor()
+            self._compressed = more.lstrip(b"\0")
+        self._current = self._decompressor()
         return True
 
 
-class _Chained(io.RawIOBase):
-    """Bytes already read, then the rest of a stream."""
+class _ChainedStream(io.RawIOBase):
+    """Bytes that were read already, followed by the rest of their stream."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head = head
-        self._rest = rest
-        self._taken = 0
+        self._remainder = rest
+        self._position = 0
 
     def readable(self) -> bool:
         return True
 
     def tell(self) -> int:
-        return self._taken
+        return self._position
 
     def read(self, size: int = -1) -> bytes:
         if size < 0:
-            data, self._head = self._head + bytes(self._rest.read()), b""
+            data, self._head = self._head + bytes(self._remainder.read()), b""
         else:
             data, self._head = self._head[:size], self._head[size:]
             if len(data) < size:
-                data += bytes(self._rest.read(size - len(data)))
-        self._taken += len(data)
+                data += bytes(self._remainder.read(size - len(data)))
+        self._position += len(data)
         return data
 
     def close(self) -> None:
-        if self._rest is not sys.stdin.buffer:
-            self._rest.close()
+        if self._remainder is not sys.stdin.buffer:
+            self._remainder.close()
         super().close()
 
 
-class _Checked(io.RawIOBase):
-    """A stream that says in one sentence what is wrong with its source, and that closes all below it."""
+class _GuardedStream(io.RawIOBase):
+    """A stream that turns every error into an `InputError`, checks the limits, and closes the streams below it."""
 
     def __init__(self, source: Source, raw: Any, stream: Any, is_compressed: bool) -> None:
         self._source, self._raw, self._stream, self._is_compressed = source, raw, stream, is_compressed

@@ -1,4 +1,4 @@
-"""What a text is: everything that takes texts from callers takes them through here."""
+"""Converts the texts that callers pass. All functions that take texts use it, so a text is the same everywhere."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from labelwood.arrays.threads import FEW
 from labelwood.errors import LabelwoodError
 
 
-def strings(values: Any, name: str) -> Any:
-    """An Arrow array of strings; anything else among the values is an error.
+def as_strings(values: Any, name: str) -> Any:
+    """The values as an Arrow array of strings; raises if a value is not a string.
 
     Example:
-        >>> len(strings(["a", "b"], "texts"))
+        >>> len(as_strings(["a", "b"], "texts"))
         2
     """
     if isinstance(values, str):
@@ -28,13 +28,13 @@ def strings(values: Any, name: str) -> Any:
 
 
 def as_texts(texts: Any, name: str) -> Any:
-    """Texts in one Arrow array, each a string.
+    """The texts as one Arrow array of strings without nulls.
 
     Example:
         >>> as_texts(["a dog"], "texts").to_pylist()
         ['a dog']
     """
-    found = strings(texts, name)
+    found = as_strings(texts, name)
     if hasattr(found, "combine_chunks"):
         found = found.combine_chunks()
     if found.null_count:
@@ -44,7 +44,7 @@ def as_texts(texts: Any, name: str) -> Any:
 
 
 def few_texts(texts: Any) -> list[Any] | None:
-    """The list of a tuple, an array or a Series of few texts, which have a short way to a model; None for all else.
+    """A tuple, array or Series of few texts as a list, for the fast path of a model; None for anything else.
 
     Example:
         >>> few_texts(("a dog", "a rose")), few_texts(pa.array(["a dog"])), few_texts("a dog")

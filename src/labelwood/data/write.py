@@ -1,4 +1,4 @@
-"""Writing datasets: all files of one appear together, replace nothing unless told to, and leave nothing out unsaid."""
+"""Writes datasets: all files appear together, replace nothing unless told to, and drop nothing without saying so."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow.compute as pc
 
 from labelwood.data.carrying import lost_fields, without_fields
-from labelwood.data.catalogue import BESIDE
+from labelwood.data.catalogue import LABEL_FILE_NAMES
 from labelwood.data.dataset import Dataset
 from labelwood.data.label_files import filter_path, write_filters
-from labelwood.data.publishing import check_main_name, check_no_twin, check_output, together
+from labelwood.data.publishing import check_main_name, check_no_twin, check_output, written_together
 from labelwood.data.reading import Format, TableFormat
 from labelwood.data.source import beside_path, plain_name
 from labelwood.errors import LabelwoodError, ParameterError
 
-_BY_LINE = frozenset({"xc", "xc-split", "xc-json", "pecos"})  # their labels are columns of a matrix by definition
+_BY_LINE = frozenset({"xc", "xc-split", "xc-json", "pecos"})  # formats whose labels are columns of a matrix
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -47,13 +47,14 @@ def write(
     overwrite: bool = False,
     drop: Iterable[str] = (),
 ) -> list[Path]:
-    """Writes a dataset and returns the files that it took.
+    """Writes a dataset and returns the files that were written.
 
-    The format follows from the name unless it is given; .gz, .xz, .bz2 and .zst compress. `values` are columns with a
-    number for each label of each row, which jsonl, csv and parquet can hold: sparse matrices with the entries of Y.
+    The name of the file determines the format unless `format` does; .gz, .xz, .bz2 and .zst compress. `values` are
+    further columns with a number for each label of each row: sparse matrices with the entries of Y. Only jsonl, csv and
+    parquet can hold them.
 
-    A file that is there already is an error unless `overwrite` is true. What the format cannot hold is an error too,
-    unless `drop` names it: a part of the dataset ("ids", "filters", …) or a field of its rows.
+    It is an error if a file exists already, unless `overwrite` is true. It is also an error if the format cannot hold a
+    part of the dataset ("ids", "filters", …) or a field of its rows, unless `drop` names it.
 
     Example:
         >>> import tempfile, labelwood as lw
@@ -78,25 +79,25 @@ def write(
             f"the format {name} cannot hold {shown} as the data has it: write another format (jsonl holds most), or "
             f"leave it out with drop={lost[:10]!r}"
         )
-    return write_without(data, target, name, values=values, overwrite=overwrite)
+    return write_supported(data, target, name, values=values, overwrite=overwrite)
 
 
-def write_without(
+def write_supported(
     data: Dataset, target: Path, name: str, *, values: Mapping[str, Any] | None = None, overwrite: bool = False
 ) -> list[Path]:
-    """Writes what the format can hold, and lets go of the rest (see `left_out`).
+    """Writes what the format can hold, and drops the rest (see `left_out`).
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "rows.fasttext"
-        >>> [file.name for file in write_without(Dataset(texts=["a dog"], ids=["x"]), path, "fasttext")]
+        >>> [file.name for file in write_supported(Dataset(texts=["a dog"], ids=["x"]), path, "fasttext")]
         ['rows.fasttext']
     """
     from labelwood.data.formats import FORMATS
 
-    _check(data)
-    data = _holdable(data, target, name, values)
-    with together(target, overwrite=overwrite) as written:
+    _check_values(data)
+    data = _supported_data(data, target, name, values)
+    with written_together(target, overwrite=overwrite) as written:
         if values:
             table_format(target, name).write(data, target, values)
         else:
@@ -108,7 +109,7 @@ def write_without(
 def left_out(
     data: Dataset, path: Path, *, format: str | None = None, values: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """What of a dataset a file of this name and format cannot hold: names of parts, and of fields of rows.
+    """The names of the parts of a dataset, and of the fields of its rows, that a file of this name cannot hold.
 
     Example:
         >>> left_out(Dataset(texts=["a dog"], ids=["x"]), Path("rows.fasttext"))
@@ -119,7 +120,7 @@ def left_out(
     name = known_format(path, format)
     kind: Format = table_format(path, name) if values else FORMATS[name]
     if not any(part in kind.HOLDS and getattr(data, part) is not None for part in ("texts", "sparse", "dense")):
-        return []  # it can hold nothing of it, and says so itself
+        return []  # the format can hold none of the rows, and its writer raises the error
     lost = [part for part in _PARTS if getattr(data, part) is not None and part not in kind.HOLDS]
     if data.filters is not None and filter_path(path) is None:
         lost.append("filters")
@@ -130,8 +131,8 @@ def left_out(
     return list(dict.fromkeys([*lost, *lost_fields(data, kind.FIELDS, {*kind.RESERVED, *(values or ())})]))
 
 
-def _holdable(data: Dataset, path: Path, name: str, values: Mapping[str, Any] | None) -> Dataset:
-    """The dataset without what the format cannot hold."""
+def _supported_data(data: Dataset, path: Path, name: str, values: Mapping[str, Any] | None) -> Dataset:
+    """The dataset without the parts and fields that the format cannot hold."""
     from labelwood.data.formats import FORMATS, TABLES
 
     kind = FORMATS[name]
@@ -140,14 +141,14 @@ def _holdable(data: Dataset, path: Path, name: str, values: Mapping[str, Any] | 
         data = replace(data, filters=None)
     if data.Y is not None and not values:
         keeps_order = name in TABLES or name == "xc-json"
-        data = replace(data, Y=_written_labels(data.Y, "weights" in kind.HOLDS, keeps_order=keeps_order))
+        data = replace(data, Y=_labels_to_write(data.Y, "weights" in kind.HOLDS, keeps_order=keeps_order))
     return data
 
 
-def _written_labels(Y: Any, weights: bool, *, keeps_order: bool) -> Any:
-    """Labels without zeros, which are none; each once unless rows were read as they stand."""
-    as_it_is = (Y.data == 1).all() and (keeps_order or Y.has_canonical_format)
-    if as_it_is:
+def _labels_to_write(Y: Any, weights: bool, *, keeps_order: bool) -> Any:
+    """Y without stored zeros, which are not labels; each label of a row occurs once unless the format keeps order."""
+    is_unchanged = (Y.data == 1).all() and (keeps_order or Y.has_canonical_format)
+    if is_unchanged:
         return Y
     Y = Y.copy()
     are_ones = bool((Y.data == 1).all())
@@ -164,9 +165,9 @@ def _has_line_breaks(texts: Any) -> bool:
 
 
 def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Raises where one of the files is there already that a dataset of this format takes.
+    """Raises if one of the files that a dataset of this format needs exists already.
 
-    Files that other data of the folder share are looked at later: they may stay as they are.
+    Files shared with other data of the folder are checked later, because they may stay unchanged.
 
     Example:
         >>> check_targets(Path("/nowhere/rows.jsonl"), "jsonl", overwrite=False)
@@ -181,7 +182,7 @@ def check_targets(path: Path, name: str, *, overwrite: bool, inputs: Iterable[Pa
 
 
 def targets(path: Path, name: str) -> list[Path]:
-    """The files that a dataset of this format takes, those apart that other data may share.
+    """The files that a dataset of this format needs, without those that it may share with other data.
 
     Example:
         >>> [file.name for file in targets(Path("trn_X_Xf.txt"), "xc-split")]
@@ -193,7 +194,7 @@ def targets(path: Path, name: str) -> list[Path]:
 
 
 def files_around(path: Path) -> list[Path]:
-    """The files beside one that a reader of it may take too: its labels, their descriptions and the filter.
+    """The existing files that a reader of `path` may read too: its labels, their descriptions and the filter.
 
     Example:
         >>> files_around(Path("/nowhere/test.jsonl"))
@@ -202,16 +203,16 @@ def files_around(path: Path) -> list[Path]:
     from labelwood.data.read import split_of_name
 
     split = split_of_name(plain_name(path))
-    names = [*BESIDE, "lbl.json", "lbl_X_Xf.txt"]
+    names = [*LABEL_FILE_NAMES, "lbl.json", "lbl_X_Xf.txt"]
     if split is not None:
         names += [f"filter_labels_{split}.txt", f"filter_{split}.txt"]
-    with contextlib.suppress(ParameterError):  # a name that tells no format has no companions
+    with contextlib.suppress(ParameterError):  # without a known format there are no companions
         names += [plain_name(file) for file in targets(path, format_of_name(path))[1:]]
     around = (beside_path(path, name) for name in names)
     return [file for file in around if file is not None]
 
 
-def _check(data: Dataset) -> None:
+def _check_values(data: Dataset) -> None:
     if data.sparse is not None and not np.isfinite(data.sparse.data).all():
         raise LabelwoodError("the features hold NaN or infinity, which no reader accepts; replace those values first")
     if data.labels is not None and pc.any(pc.equal(data.labels.to_arrow(), "")).as_py():
@@ -219,7 +220,7 @@ def _check(data: Dataset) -> None:
 
 
 def known_format(path: Path, name: str | None = None) -> str:
-    """The format's name, given or told by the file's."""
+    """The name of the format: the given one, or the one that the file's name determines."""
     from labelwood.data.formats import FORMATS
 
     name = name or format_of_name(path)
@@ -229,7 +230,7 @@ def known_format(path: Path, name: str | None = None) -> str:
 
 
 def format_of_name(path: Path) -> str:
-    """The format a file's name asks for.
+    """The format that the name of a file determines.
 
     Example:
         >>> format_of_name(Path("train.csv.gz")), format_of_name(Path("trn_X_Xf.txt"))
@@ -244,12 +245,12 @@ def format_of_name(path: Path) -> str:
         return "pecos"
     found = _FORMAT_OF_SUFFIX.get(Path(name).suffix)
     if found is None:
-        raise ParameterError(f"the name {path.name!r} does not tell the format; name it with --to or format=")
+        raise ParameterError(f"the name {path.name!r} does not determine the format; name it with --to or format=")
     return found
 
 
 def table_format(path: Path, name: str | None = None) -> TableFormat:
-    """The format of a name, which must be one that can hold numbers beside labels.
+    """The format of a file, which must be able to hold numbers beside labels.
 
     Example:
         >>> table_format(Path("rows.parquet")).NAME

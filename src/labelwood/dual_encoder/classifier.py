@@ -252,19 +252,19 @@ class PrimeClassifier(TextModel):
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
         """Labels are scored by the cosine with their prototypes; where there are classifiers, as `scores` says."""
-        from labelwood.metrics.filters import answered_and_filtered, filtered_of_rows
+        from labelwood.metrics.filters import filtered_answers, filtered_per_row
 
         self.check_fitted()
         k, probes = check_k(k, self.n_labels_), check_probes(self.probes)
         queries = self.embed(X)
         index = self._index_of(self.settled()["scores"])
 
-        needed = ENOUGH + filtered_of_rows(filters, len(queries))  # of a row by itself, whatever others need
+        needed = ENOUGH + filtered_per_row(filters, len(queries))  # of a row by itself, whatever others need
 
         def answers(n: int) -> TopK:
             return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)
 
-        return answered_and_filtered(answers, k, filters, len(queries))
+        return filtered_answers(answers, k, filters, len(queries))
 
     def _topk(self, X: Any, k: int, limits: Limits) -> TopK:
         return self.answer(X, k, limits)

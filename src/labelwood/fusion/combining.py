@@ -266,11 +266,11 @@ def _some(found: Candidates, which: Any) -> Candidates:
 
 
 def _checked_answers(answers: Sequence[TopK]) -> list[TopK]:
-    from labelwood.metrics.predictions import checked_top
+    from labelwood.metrics.predictions import as_topk
 
     if isinstance(answers, TopK) or not isinstance(answers, Sequence):
         raise LabelwoodError("answers must be a list of each model's TopK for the same rows")
-    answers = [checked_top(top) for top in answers]
+    answers = [as_topk(top) for top in answers]
     if len({len(top) for top in answers}) != 1:
         raise LabelwoodError(
             f"answers are of {', '.join(str(len(top)) for top in answers) or 'no'} rows: "

@@ -1,4 +1,4 @@
-"""Labels as callers pass them: names in lists, or a matrix."""
+"""Reads the labels that callers pass: lists of names, or a matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labelwood.errors import LabelwoodError
 
 
 def is_matrix(labels: Any) -> bool:
-    """Whether these are numbers, sparse or in an array, and not names.
+    """Whether the labels are a matrix of numbers, sparse or dense, and not names.
 
     Example:
         >>> is_matrix(np.eye(2)), is_matrix([["animal"]])
@@ -23,7 +23,7 @@ def is_matrix(labels: Any) -> bool:
 
 
 def name_lists(labels: Any, of: str = "row") -> Iterator[list[str]]:
-    """The names of the labels of each row (or of what else they are the labels `of`); whole numbers are names too.
+    """Yields the label names of each row as strings, also for whole numbers. `of` says what has the labels, for errors.
 
     Example:
         >>> list(name_lists([["animal", 7], ()]))

@@ -1,4 +1,4 @@
-"""How few of the most frequent labels cover how many rows: what trees that know frequencies can gain from."""
+"""The imbalance of labels: how few of the most frequent labels cover how many rows. Trees can exploit it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NTH = {"any": 1, "three": 3, "all": None}
 
 
 def labels_to_cover(Y: Any, covered: Covered = "any") -> NDArray[np.float64]:
-    """For each row the share of labels, most frequent first, that covers it; ascending.
+    """For each row the share of labels, most frequent first, that is needed to cover it, in ascending order.
 
-    A row is covered when any of its labels is among them, three of them (or all, where it has fewer), or all. Rows
-    without labels are left out. Plotted against the share of rows, this is the label-imbalance curve.
+    The labels cover a row if they contain any of its labels, three of them (or all if it has fewer), or all of them.
+    Rows without labels are left out. Plotted against the share of rows, this is the label-imbalance curve.
 
     Example:
         >>> labels_to_cover([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
@@ -34,7 +34,7 @@ def labels_to_cover(Y: Any, covered: Covered = "any") -> NDArray[np.float64]:
     rank[np.argsort(-frequency, kind="stable")] = np.arange(1, labels.n_cols + 1)
     of_row = np.repeat(np.arange(labels.n_rows), np.diff(labels.indptr))
     ranks = rank[labels.indices]
-    ranks = ranks[np.lexsort((ranks, of_row))]  # of each row, ascending
+    ranks = ranks[np.lexsort((ranks, of_row))]  # ascending in each row
     sizes = np.diff(labels.indptr)
     nth = _NTH[covered]
     place = labels.indptr[:-1] + (sizes if nth is None else np.minimum(sizes, nth)) - 1

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from labelwood.errors import LabelwoodError
 
-_MET_AT_MOST = 1 << 16  # names remembered
+_CACHE_SIZE = 1 << 16  # names kept as Python strings
 
 
 class LabelIndex(Sequence[str]):
-    """Names of labels; a name's id is its place. Append-only, so an id once given stays.
+    """The names of labels; the id of a name is its position. Names are only appended, so an id never changes.
 
-    Names live in an Arrow array, which can be mapped from a file: ten million of them cost nothing until a name is
-    looked up, and then one dictionary.
+    Names are kept in an Arrow array, which can be mapped from a file: ten million names cost nothing until the first
+    lookup by name, which builds a dictionary.
 
     Example:
         >>> labels = LabelIndex(["animal", "plant"])
@@ -36,13 +36,13 @@ class LabelIndex(Sequence[str]):
             self._stored = _strings(names)
         self._added: list[str] = []
         self._id_of: dict[str, int] | None = None
-        self._met: dict[int, str] = {}
+        self._cache: dict[int, str] = {}
         if self._stored.null_count:
             raise LabelwoodError("a label name is missing: every label needs a name")
 
     @classmethod
     def numbered(cls, n_labels: int) -> LabelIndex:
-        """Labels named after their ids, for data that has no names.
+        """Labels named after their ids, for data without names.
 
         Example:
             >>> list(LabelIndex.numbered(3))
@@ -61,18 +61,18 @@ class LabelIndex(Sequence[str]):
         if isinstance(label, slice):
             names: list[str] = self.to_arrow()[label].to_pylist()
             return names
-        name = self._met.get(label)
-        return self._meet(label) if name is None else name
+        name = self._cache.get(label)
+        return self._read_name(label) if name is None else name
 
-    def _meet(self, label: int) -> str:
-        """Looks a name up and remembers it: a name once met is often asked for again, and Arrow takes its time."""
+    def _read_name(self, label: int) -> str:
+        """Reads a name and caches it: the same names are often asked for again, and reading from Arrow is slow."""
         if label < 0 or label >= len(self):
             raise IndexError(f"label {label} of {len(self)}")
-        if len(self._met) >= _MET_AT_MOST:
-            self._met = {}
+        if len(self._cache) >= _CACHE_SIZE:
+            self._cache = {}
         stored = len(self._stored)
         name = str(self._stored[label].as_py()) if label < stored else self._added[label - stored]
-        self._met[label] = name
+        self._cache[label] = name
         return name
 
     def __iter__(self) -> Iterator[str]:
@@ -80,12 +80,12 @@ class LabelIndex(Sequence[str]):
         yield from self._added
 
     def __contains__(self, name: object) -> bool:
-        return name in self._lookup()
+        return name in self._ids_by_name()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelIndex) and bool(self.to_arrow().equals(other.to_arrow()))
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # the index can grow, so it has no fixed hash
 
     def __repr__(self) -> str:
         shown = ", ".join(repr(name) for name in self[:3])
@@ -99,25 +99,25 @@ class LabelIndex(Sequence[str]):
         return self._stored
 
     def ids(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """The names' ids; −1 for a name that is not here."""
-        id_of = self._lookup()
+        """The ids of names; −1 for a name that is not in the index."""
+        id_of = self._ids_by_name()
         return np.fromiter((id_of.get(name, -1) for name in names), np.int64)
 
     def add(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """The names' ids; a name that is not here yet gets the next one."""
-        id_of = self._lookup()
+        """The ids of names; a name that is not in the index yet gets the next id."""
+        id_of = self._ids_by_name()
         ids = []
         for name in names:
             label = id_of.get(name)
             if label is None:
                 if not isinstance(name, str) or not name:
-                    raise LabelwoodError(f"the label name {name!r} is empty or no string: every label needs a name")
+                    raise LabelwoodError(f"the label name {name!r} is empty or not a string: every label needs a name")
                 label = id_of[name] = len(id_of)
                 self._added.append(name)
             ids.append(label)
         return np.array(ids, np.int64)
 
-    def _lookup(self) -> dict[str, int]:
+    def _ids_by_name(self) -> dict[str, int]:
         if self._id_of is None:
             id_of = {name: label for label, name in enumerate(self)}
             if len(id_of) < len(self):

@@ -1,4 +1,4 @@
-"""An order of labels that their rows decide, so that the numbers that users give to labels do not matter."""
+"""A canonical order of labels that depends only on their rows, so that users may number labels in any way."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Numbers = NDArray[np.int32]
 
 
 def canonical_order(members: Members, n_rows: int) -> Numbers:
-    """The labels from the most frequent to the rarest; of those that are equally frequent, their rows decide.
+    """The labels from the most frequent to the rarest; the rows decide between equally frequent labels.
 
-    Labels in another order have the same canonical order, except that labels with the very same rows may change places.
+    Renumbered labels get the same canonical order, except that labels with exactly the same rows may swap places.
 
     Example:
         >>> from labelwood.arrays.rows import as_labels
@@ -50,7 +50,7 @@ def canonical(Y: Sparse) -> tuple[Numbers, Sparse, Members]:
 
 
 def inverse(order: Numbers) -> Numbers:
-    """The place of each label in an order.
+    """The position of each label in an order.
 
     Example:
         >>> inverse(np.array([2, 0, 1], np.int32))
@@ -62,7 +62,7 @@ def inverse(order: Numbers) -> Numbers:
 
 
 def reordered(Y: Sparse, order: Numbers) -> Sparse:
-    """Rows × labels with the labels in another order.
+    """Rows × labels with the labels in the given order.
 
     Example:
         >>> from labelwood.arrays.rows import as_labels

@@ -1,7 +1,7 @@
 """How often labels occur, and how likely a true label is to be missing from the data.
 
-Annotators miss rare labels more often than frequent ones. The propensity of a label is the chance that it was
-noted where it is true; metrics that weigh a hit by its inverse do not favour a model for repeating the head:
+Annotators miss rare labels more often than frequent ones. The propensity of a label is the probability that annotators
+note it where it is true. Metrics that weigh a hit by the inverse propensity do not favour models that repeat the head:
 
     inverse propensity = 1 + C · (frequency + b)^−a,   C = (ln rows − 1) · (b + 1)^a
 
@@ -25,13 +25,13 @@ from labelwood.errors import LabelwoodError, ParameterError
 PROPENSITY_FAMILIES: dict[str, tuple[float, float]] = {
     "wikipedia": (0.5, 0.4),  # Wikipedia-500K, WikiTitles, WikiLSHTC-325K
     "amazon": (0.6, 2.6),  # Amazon-670K, -3M, -131K, -1.3M and their titles-only sets
-    "default": (0.55, 1.5),  # everything else, with AmazonCat, EURLex, Wiki10 and WikiSeeAlso
+    "default": (0.55, 1.5),  # all other data, such as AmazonCat, EURLex, Wiki10 and WikiSeeAlso
 }
 
 
 @dataclass(frozen=True, eq=False)
 class InversePropensities:
-    """Inverse propensities of the labels seen in training, and the one of every label that was not.
+    """Inverse propensities of the labels seen in training, and one value for all labels not seen in training.
 
     Example:
         >>> inv = InversePropensities(values=np.array([2.0, 3.0]), unseen=9.0)
@@ -57,7 +57,7 @@ class InversePropensities:
 
 
 def label_frequencies(Y: Any) -> NDArray[np.int64]:
-    """In how many rows each label occurs.
+    """The number of rows in which each label occurs.
 
     Example:
         >>> label_frequencies([[1, 0, 1], [1, 0, 0]])
@@ -97,7 +97,7 @@ def inverse_propensities(
         raise ParameterError(f"a is {a} and b is {b} but a should be at least 0 and b above 0")
     n_rows = whole_number(n_rows, "n_rows", most=2**63 - 1)
     c = max(0.0, math.log(n_rows) - 1) * (b + 1) ** a
-    counts = _checked_frequencies(frequencies)
+    counts = _as_frequencies(frequencies)
     return InversePropensities(1 + c * (counts + b) ** -a, 1 + c * b**-a)
 
 
@@ -113,11 +113,11 @@ def family_of(dataset: str) -> str:
     name = re.sub(r"[^a-z0-9]", "", dataset.lower())
     if re.search("wikipedia|wikititles|wikilshtc|wiki500k", name):
         return "wikipedia"
-    # AmazonCat holds categories and not products: its labels are as complete as those of other data.
+    # The labels of AmazonCat are categories and not products, so they are as complete as those of other data.
     return "amazon" if re.search("amazon(?!cat)", name) else "default"
 
 
-def _checked_frequencies(frequencies: Any) -> NDArray[np.float64]:
+def _as_frequencies(frequencies: Any) -> NDArray[np.float64]:
     counts = real_numbers(plain_array(frequencies, "frequencies"), "frequencies", np.float64)
     if counts.ndim != 1:
         raise LabelwoodError(f"frequencies have {counts.ndim} dimensions and need one: pass label_frequencies(Y)")

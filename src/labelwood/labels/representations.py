@@ -1,4 +1,4 @@
-"""Vectors for labels, made from the rows that have them."""
+"""Vectors of labels, computed from the rows that have them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pifa(X: Any, Y: Any, *, n_threads: int | None = None) -> Any:
 
 
 def label_vectors(X: Sparse | Floats, Y: Sparse, n_threads: int) -> Sparse | Floats:
-    """`pifa` for input that is checked already."""
+    """`pifa` for checked input."""
     members = members_of(Y)
     if isinstance(X, Sparse):
         return sparse_label_vectors(X, members, X.n_cols, n_threads)
@@ -39,7 +39,7 @@ def label_vectors(X: Sparse | Floats, Y: Sparse, n_threads: int) -> Sparse | Flo
 
 
 def sparse_label_vectors(X: Sparse, members: Members, max_features: int, n_threads: int) -> Sparse:
-    """`pifa` with the largest features of each label only, for sparse rows and the rows of each label."""
+    """`pifa` for sparse rows, with only the `max_features` largest features of each label."""
     indptr, indices, values = _native.sparse_centroids(X, members, max_features, n_threads)
     return Sparse(indptr, indices, values, X.n_cols)
 

@@ -1,4 +1,4 @@
-"""How good predictions are: ranking metrics at k, tables by label and by label frequency, and filters."""
+"""Measures predictions: ranking metrics at k, tables by label and by label frequency, and filters."""
 
 from labelwood.metrics.filters import apply_filter, extra_candidates
 from labelwood.metrics.ranking import METRICS, evaluate

@@ -1,4 +1,4 @@
-"""Predictions and true labels as the native pass over rows reads them."""
+"""Converts predictions and true labels for the native code that ranks them."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from labelwood.arrays.values import plain_array, real_numbers
 from labelwood.errors import LabelwoodError
 from labelwood.labels.propensities import InversePropensities
 
-_LARGEST_GAIN = 1e100  # sums over all labels and rows stay finite
+_LARGEST_GAIN = 1e100  # so that sums over all labels and rows stay finite
 
 
-def ranked(top: Any, k: int, n_threads: int | None = None) -> TopK:
-    """A `TopK` at least `k` wide from a `TopK`, or from a sparse rows × labels matrix of scores.
+def best_labels(top: Any, k: int, n_threads: int | None = None) -> TopK:
+    """A `TopK` at least `k` wide from a `TopK` or from a sparse rows × labels matrix of scores.
 
-    Of a matrix, the `k` highest stored entries of each row are taken, equal scores by ascending id; an entry
-    that is stored counts even if it is zero. Scores are compared as float32, which is what models return.
+    From a matrix, the `k` highest stored entries of each row are taken, equal scores by ascending id; stored zeros
+    count too. Scores are compared as float32, the type that models return.
 
     Example:
-        >>> ranked(sparse.csr_array([[0.5, 0.0, 0.9]]), k=3).ids
+        >>> best_labels(sparse.csr_array([[0.5, 0.0, 0.9]]), k=3).ids
         array([[ 2,  0, -1]], dtype=int32)
     """
     if sparse.issparse(top):
         return _best_scores(top, k, n_threads)
-    best = checked_top(top)
+    best = as_topk(top)
     if best.k < k:
         raise LabelwoodError(f"the predictions hold {best.k} labels a row and k is {k}: predict with a larger k")
     return TopK(np.ascontiguousarray(best.ids, np.int32), best.scores)
 
 
-def checked_top(top: Any) -> TopK:
-    """A `TopK` of plain arrays, if its ids and scores are such.
+def as_topk(top: Any) -> TopK:
+    """A `TopK` with checked ids and scores as plain arrays.
 
     Example:
-        >>> checked_top(TopK(ids=[[1, 0]], scores=[[0.5, 0.25]])).ids
+        >>> as_topk(TopK(ids=[[1, 0]], scores=[[0.5, 0.25]])).ids
         array([[1, 0]])
     """
     if not isinstance(top, TopK):
@@ -49,7 +49,7 @@ def checked_top(top: Any) -> TopK:
             f"predictions are a {type(top).__name__} and should be a TopK or a scipy sparse matrix of scores:"
             " pass what predict_topk returns"
         )
-    ids, scores = _checked_ids(top.ids), plain_array(top.scores, "the scores of predictions")
+    ids, scores = _as_ids(top.ids), plain_array(top.scores, "the scores of predictions")
     if scores.shape != ids.shape or scores.dtype.kind not in "biuf":
         raise LabelwoodError(
             f"the predictions have ids of shape {ids.shape} and scores of shape {scores.shape} and dtype "
@@ -58,11 +58,11 @@ def checked_top(top: Any) -> TopK:
     return TopK(ids, scores)
 
 
-def truth(Y: Any, n_rows: int) -> Sparse:
+def true_labels(Y: Any, n_rows: int) -> Sparse:
     """The true labels of `n_rows` predicted rows.
 
     Example:
-        >>> truth([[0, 1], [1, 1]], n_rows=2).indices
+        >>> true_labels([[0, 1], [1, 1]], n_rows=2).indices
         array([1, 0, 1], dtype=int32)
     """
     if n_rows == 0:
@@ -75,11 +75,11 @@ def truth(Y: Any, n_rows: int) -> Sparse:
     return labels
 
 
-def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
-    """Inverse propensities for `n_labels` labels; those never seen in training get the one of frequency zero.
+def label_gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
+    """Inverse propensities of `n_labels` labels; labels not seen in training get the value of frequency zero.
 
     Example:
-        >>> gains(InversePropensities(np.array([2.0]), unseen=5.0), n_labels=2)
+        >>> label_gains(InversePropensities(np.array([2.0]), unseen=5.0), n_labels=2)
         array([2., 5.])
     """
     if inv_propensity is None:
@@ -99,12 +99,12 @@ def gains(inv_propensity: Any, n_labels: int) -> NDArray[np.float64]:
         )
     if values.max(initial=0) > _LARGEST_GAIN:
         raise LabelwoodError(
-            f"inv_propensity holds {values.max():g}, too large to be added up: make it with inverse_propensities"
+            f"inv_propensity contains {values.max():g}, too large for sums: make it with inverse_propensities"
         )
     return np.ascontiguousarray(values[:n_labels])
 
 
-def collect(
+def ranking_sums(
     top: TopK,
     labels: Sparse,
     ks: list[int],
@@ -113,11 +113,11 @@ def collect(
     count_labels: bool,
     n_threads: int | None,
 ) -> dict[str, Any]:
-    """The native pass: sums for each of the ascending `ks`, and counts for each label if asked for.
+    """The sums of native code for each of the ascending `ks`, and with `count_labels` the counts of each label.
 
     Example:
         >>> top = TopK(np.array([[1]], np.int32), np.array([[0.5]], np.float32))
-        >>> collect(top, truth([[0, 1]], 1), [1], np.zeros(0), count_labels=False, n_threads=1)["correct"]
+        >>> ranking_sums(top, true_labels([[0, 1]], 1), [1], np.zeros(0), count_labels=False, n_threads=1)["correct"]
         [1]
     """
     return _native.rank_predictions(
@@ -131,14 +131,14 @@ def collect(
 
 
 def _best_scores(matrix: Any, k: int, n_threads: int | None) -> TopK:
-    # A score beyond float32's range becomes infinite, which still has its place.
+    # A score beyond the range of float32 becomes infinite and still ranks first or last.
     scores = from_scipy(matrix, "predictions")
     if np.isnan(scores.values).any():
         raise LabelwoodError("the matrix of predictions contains NaN: replace or remove those values first")
     return TopK(*_native.best_entries(scores, k, thread_count(n_threads)))
 
 
-def _checked_ids(ids: Any) -> NDArray[Any]:
+def _as_ids(ids: Any) -> NDArray[Any]:
     ids = plain_array(ids, "the ids of predictions")
     if ids.ndim != 2 or ids.dtype.kind not in "iu":
         raise LabelwoodError(f"ids have shape {ids.shape} and dtype {ids.dtype}: pass whole numbers, rows × k")

@@ -1,4 +1,4 @@
-"""Where a model is right and wrong: by label, and by how frequent labels were in training."""
+"""Tables of results by label, and by the frequency of labels in training."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from labelwood.arrays.rows import Sparse
 from labelwood.arrays.topk import TopK, check_k
 from labelwood.arrays.values import plain_array
 from labelwood.errors import LabelwoodError, ParameterError
-from labelwood.metrics.filters import ranked_and_filtered
-from labelwood.metrics.predictions import collect, truth
+from labelwood.metrics.filters import best_after_filter
+from labelwood.metrics.predictions import ranking_sums, true_labels
 from labelwood.metrics.ranking import evaluate
 
 BINS = ("head", "torso", "tail")
@@ -23,7 +23,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LabelTable:
-    """Counts of rows for each label. Ratios are between 0 and 1, and 0 where there is nothing to divide by.
+    """Counts of rows for each label. Ratios are between 0 and 1, and 0 instead of a division by zero.
 
     Example:
         >>> table = LabelTable(true=np.array([2, 0]), predicted=np.array([1, 0]), correct=np.array([1, 0]))
@@ -37,12 +37,12 @@ class LabelTable:
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """Of the rows where the label is predicted, the share where it is true."""
+        """The share of the rows with the label predicted in which it is true."""
         return _ratio(self.correct, self.predicted)
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """Of the rows where the label is true, the share where it is predicted."""
+        """The share of the rows with the label true in which it is predicted."""
         return _ratio(self.correct, self.true)
 
     @property
@@ -52,9 +52,9 @@ class LabelTable:
 
 
 def per_label(top: Any, Y: Any, k: int, *, filters: Any = None, n_threads: int | None = None) -> LabelTable:
-    """How the first `k` predictions do for each label, that is each column of `Y`.
+    """The counts of the first `k` predictions for each label, that is for each column of `Y`.
 
-    `top`, `Y` and `filters` are as for `evaluate`. Predicted ids beyond Y's last column have no place in the table.
+    `top`, `Y` and `filters` are as for `evaluate`. Predicted ids beyond the last column of Y are not in the table.
 
     Example:
         >>> top = TopK(ids=np.array([[2], [0]]), scores=np.array([[0.9], [0.4]]))
@@ -62,17 +62,16 @@ def per_label(top: Any, Y: Any, k: int, *, filters: Any = None, n_threads: int |
         >>> table.true.tolist(), table.predicted.tolist(), table.correct.tolist()
         ([1, 0, 2], [1, 0, 1], [0, 0, 1])
     """
-    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
-    return _label_table(best, truth(Y, len(best)), k, n_threads)
+    best = best_after_filter(top, check_k(k), filters, n_threads)
+    return _label_table(best, true_labels(Y, len(best)), k, n_threads)
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Labels of similar training frequency, and how predictions do on them, in percent.
+    """Labels of similar training frequency, and the results of predictions on them, in percent.
 
-    `precision`, `ndcg`, `recall` and `psp` are what hits on these labels contribute: over all bins they add
-    up to P, nDCG, R and PSP of `evaluate`. `found` and `coverage` look at the bin by itself, so that bins can
-    be compared with each other.
+    `precision`, `ndcg`, `recall` and `psp` are the contributions of hits on these labels: summed over all bins, they
+    give P, nDCG, R and PSP of `evaluate`. `found` and `coverage` measure each bin by itself, so bins can be compared.
 
     Example:
         >>> top = TopK(ids=np.array([[0], [0]]), scores=np.array([[0.9], [0.8]]))
@@ -92,8 +91,8 @@ class Bin:
     ndcg: float
     recall: float
     psp: float | None  # None without inverse propensities
-    found: float  # of the bin's label occurrences in Y, those that are predicted
-    coverage: float  # of the bin's labels that occur in Y, those predicted correctly at least once
+    found: float  # share of the bin's label occurrences in Y that are predicted
+    coverage: float  # share of the bin's labels in Y that are predicted correctly at least once
 
 
 def per_bin(
@@ -107,12 +106,12 @@ def per_bin(
     filters: Any = None,
     n_threads: int | None = None,
 ) -> list[Bin]:
-    """How the first `k` predictions do on head, torso and tail labels.
+    """The results of the first `k` predictions on head, torso and tail labels.
 
-    Labels that occur in at least `thresholds[0]` training rows are the head, those left with at least
-    `thresholds[1]` the torso, all others the tail, with labels training has not seen. By default each bin
-    holds about a third of the label occurrences in training (see `frequency_thresholds`): then no bin has too
-    few occurrences for its numbers to mean something, although the head is few labels and the tail is most.
+    Labels in at least `thresholds[0]` training rows are the head, other labels in at least `thresholds[1]` rows are the
+    torso, and all others are the tail, with labels that training has not seen. By default each bin holds about a third
+    of the label occurrences in training (see `frequency_thresholds`). So every bin has enough occurrences for
+    meaningful numbers, although the head has few labels and the tail has most of them.
 
     `frequencies` are those of training (`labelwood.labels.label_frequencies`); the rest is as for `evaluate`.
 
@@ -125,9 +124,9 @@ def per_bin(
         torso 1 0.0 0.0
         tail 1 33.3 100.0
     """
-    best = ranked_and_filtered(top, check_k(k), filters, n_threads)
-    labels = truth(Y, len(best))
-    counts = _checked_counts(frequencies, labels.n_cols)
+    best = best_after_filter(top, check_k(k), filters, n_threads)
+    labels = true_labels(Y, len(best))
+    counts = _as_counts(frequencies, labels.n_cols)
     high, low = frequency_thresholds(counts) if thresholds is None else thresholds
     if not isinstance(high, int | np.integer) or not isinstance(low, int | np.integer) or high < low:
         raise ParameterError(f"thresholds are {(high, low)} but the head's should be at least the torso's")
@@ -137,16 +136,16 @@ def per_bin(
     rows = []
     for number, name in enumerate(BINS):
         member = bins == number
-        contribution = _contribution(_only(best, member, k), matrix, inv_propensity, n_threads)
+        contribution = _contribution(_keep_labels(best, member, k), matrix, inv_propensity, n_threads)
         rows.append(_bin(name, member, counts, table, contribution))
     return rows
 
 
 def frequency_thresholds(frequencies: Any, shares: Sequence[float] = (1 / 3, 2 / 3)) -> tuple[int, int]:
-    """The least frequency of head labels, and that of torso labels, for `per_bin`.
+    """The lowest frequency of head labels and that of torso labels, for `per_bin`.
 
-    The head, and head and torso together, hold at least the given shares of all label occurrences, with as
-    few labels as possible. Labels of one frequency are always in the same bin.
+    The head holds at least the first share of all label occurrences, and head and torso together hold at least the
+    second, with as few labels as possible. Labels of one frequency are always in the same bin.
 
     Example:
         >>> frequency_thresholds([50, 30, 10, 5, 4, 1])
@@ -154,11 +153,11 @@ def frequency_thresholds(frequencies: Any, shares: Sequence[float] = (1 / 3, 2 /
     """
     if len(shares) != 2 or not 0 <= shares[0] <= shares[1] <= 1:
         raise ParameterError(f"shares are {tuple(shares)} but should be two numbers from 0 to 1 that do not descend")
-    ordered = np.sort(_checked_counts(frequencies, 0))[::-1]
+    ordered = np.sort(_as_counts(frequencies, 0))[::-1]
     total = ordered.sum()
     if total == 0:
         return 1, 1
-    # A little slack, so that a share met exactly does not fail by rounding.
+    # A small tolerance, so that rounding does not fail a share that is met exactly.
     places = np.searchsorted(ordered.cumsum(), np.array(shares) * total * (1 - 1e-12))
     high, low = (int(ordered[place]) for place in places)
     return high, low
@@ -192,28 +191,28 @@ def _bin(name: str, member: NDArray[np.bool_], counts: Counts, table: LabelTable
     )
 
 
-def _only(top: TopK, member: NDArray[np.bool_], k: int) -> TopK:
-    """The first `k` predictions, with those of other labels replaced by padding in their place."""
+def _keep_labels(top: TopK, member: NDArray[np.bool_], k: int) -> TopK:
+    """The first `k` predictions, with padding in place of predictions of other labels."""
     ids = top.ids[:, :k]
     known = (ids >= 0) & (ids < len(member))
     return TopK(np.where(known & member[np.where(known, ids, 0)], ids, -1), top.scores[:, :k])
 
 
 def _label_table(top: TopK, labels: Sparse, k: int, n_threads: int | None) -> LabelTable:
-    sums = collect(top, labels, [k], np.zeros(0), count_labels=True, n_threads=n_threads)
+    sums = ranking_sums(top, labels, [k], np.zeros(0), count_labels=True, n_threads=n_threads)
     return LabelTable(sums["label_truths"], sums["label_predictions"], sums["label_corrects"])
 
 
-def _checked_counts(frequencies: Any, n_labels: int) -> Counts:
+def _as_counts(frequencies: Any, n_labels: int) -> Counts:
     counts = plain_array(frequencies, "frequencies")
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or _beyond(counts):
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or _out_of_range(counts):
         raise LabelwoodError("frequencies must be one whole number of at least 0 a label: pass label_frequencies(Y)")
     unseen = max(0, n_labels - len(counts))
     return np.concatenate([counts.astype(np.int64), np.zeros(unseen, np.int64)])
 
 
-def _beyond(counts: NDArray[Any]) -> bool:
-    """Whether some count is negative, or their sum is more than fits."""
+def _out_of_range(counts: NDArray[Any]) -> bool:
+    """Whether a count is negative or the sum of all counts is too large."""
     return bool(counts.size) and (counts.min() < 0 or counts.astype(np.float64).sum() >= 2.0**62)
 
 

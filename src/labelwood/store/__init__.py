@@ -1,10 +1,10 @@
-"""Models on disk: a manifest, plain arrays and names. Nothing that can execute.
+"""Models on disk: a manifest, plain arrays and names, and nothing that can execute.
 
     manifest.json                what the model is; each array's dtype and shape; each file's size and sha256
     arrays-<hash>.safetensors    all arrays of the model and of its parts
     names-<hash>.arrow           one list of names
 
-`docs/reference/format.md` specifies the files. The heavy imports wait until a model is really written or read.
+`docs/reference/format.md` specifies the files. Heavy modules are imported only when a model is written or read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Place: TypeAlias = str | PathLike[str]
 
 
 def write(path: Place, state: State) -> None:
-    """Saves a model as a folder. A model that is there is replaced in one step, or kept whole if this fails.
+    """Saves a model as a folder. An existing model is replaced in one step, or kept whole if the save fails.
 
     Example:
         >>> import tempfile, numpy as np
@@ -35,7 +35,7 @@ def write(path: Place, state: State) -> None:
 
 
 def check_target(path: Place) -> None:
-    """Raises `ModelError` where a model cannot be saved, so that nobody trains for hours first.
+    """Raises `ModelError` if a model cannot be saved here; call it before hours of training.
 
     Example:
         >>> check_target("a/new/place")
@@ -48,13 +48,13 @@ def check_target(path: Place) -> None:
 
 
 def read(path: Place, *, verify: bool = True, mmap: bool | None = None) -> State:
-    """Maps a saved model. With `verify`, the contents of every file are checked; without, only its frame.
+    """Maps a saved model. With `verify`, the contents of every file are checked; without, only sizes and headers.
 
-    With `mmap` off, every file is read once into private memory, and the check is of the very bytes that are kept; so
-    it is by default on network file systems, where files may change unseen. See `docs/reference/format.md`.
+    With `mmap` off, every file is read once into private memory, and the bytes in memory are those that are checked.
+    This is the default on network file systems, where files may change unnoticed. See `docs/reference/format.md`.
 
-    Either way a file that is missing, cut short or in contradiction to the manifest is a `ModelError`. Leave
-    `verify` on for models that come from elsewhere: it alone notices altered contents.
+    A file that is missing, cut short or in contradiction to the manifest is always a `ModelError`. Leave `verify` on
+    for models from other people: only `verify` notices altered contents.
 
     Example:
         >>> read("no/such/model")
@@ -68,7 +68,7 @@ def read(path: Place, *, verify: bool = True, mmap: bool | None = None) -> State
 
 
 def describe(path: Place) -> dict[str, Any]:
-    """What the manifest says about a saved model, without opening its arrays.
+    """The facts about a saved model in its manifest, without opening its arrays.
 
     Example:
         >>> import tempfile, numpy as np
@@ -84,7 +84,7 @@ def describe(path: Place) -> dict[str, Any]:
 
 
 def is_model(path: Place) -> bool:
-    """Whether a folder holds a Labelwood model, of whatever format version.
+    """Whether a folder holds a Labelwood model, of any format version.
 
     Example:
         >>> is_model("no/such/model")

@@ -1,7 +1,7 @@
 """All arrays of a model in one safetensors file, which is mapped back without a copy.
 
-The package safetensors writes to paths and its readers copy each array, so both are done here. Reading is strict: the
-file must hold exactly the arrays of the manifest, one behind the other, each where its dtype can be read from memory.
+The package safetensors writes only to paths and its readers copy each array, so this module does both itself. Reading
+is strict: the file must hold exactly the arrays of the manifest, without gaps, each aligned for its dtype.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from labelwood.store.manifest import ArraySpec
 
 
 def storable(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
-    """The arrays in the order and byte order of the file; copied only where those differ.
+    """The arrays in C order and in the byte order of the file; an array is copied only if it differs.
 
     Example:
         >>> storable({"w": np.arange(3, dtype=">i4")})["w"].dtype
@@ -34,16 +34,16 @@ def storable(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[A
         if not isinstance(value, np.ndarray) or value.dtype.name not in DTYPES:
             what = f"has dtype {value.dtype}" if isinstance(value, np.ndarray) else f"is a {type(value).__name__}"
             raise ModelError(
-                f"the array {prefix + name!r} cannot be saved: it {what} where an array of {', '.join(DTYPES)} belongs"
+                f"the array {prefix + name!r} cannot be saved: it {what}; give an array of {', '.join(DTYPES)}"
             )
         found[name] = np.asarray(value, dtype=DTYPES[value.dtype.name], order="C")
     return found
 
 
 def write_arrays(draft: Draft, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays that `storable` has returned, in the order and with the bytes of the safetensors package.
+    """Writes arrays that `storable` returned, with the same bytes as the safetensors package.
 
-    That package writes to a path, which may meanwhile lead elsewhere, and hides what it writes from our hash.
+    That package writes to a path, which may lead elsewhere by then, and our hash could not see the bytes.
     """
     order = sorted(arrays, key=lambda key: (RANKS[arrays[key].dtype.name], key))
     header, end = {}, 0
@@ -59,7 +59,7 @@ def write_arrays(draft: Draft, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def map_arrays(data: Bytes, specs: Mapping[str, ArraySpec], where: str, *, verify: bool) -> dict[str, NDArray[Any]]:
-    """Read-only views of the file's arrays, which must be exactly those of the manifest."""
+    """Read-only views of the arrays in the file, which must be exactly those of the manifest."""
     start, header = _header(data, where)
     if header.keys() != specs.keys():
         odd = min(header.keys() ^ specs.keys())
@@ -82,7 +82,7 @@ def map_arrays(data: Bytes, specs: Mapping[str, ArraySpec], where: str, *, verif
 
 
 def _header(data: Bytes, where: str) -> tuple[int, dict[str, Any]]:
-    """Where the arrays begin, and what the file says about them."""
+    """The place where the arrays begin, and the header of the file."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(len(data) - 8, strict_json.MAX_BYTES):
         raise damaged(where, "its header is cut short or too large")
@@ -96,7 +96,7 @@ def _header(data: Bytes, where: str) -> tuple[int, dict[str, Any]]:
 
 
 def _span(entry: Any, spec: ArraySpec, key: str, where: str) -> tuple[int, int]:
-    """First and last byte of an array whose entry says what the manifest says."""
+    """The first byte of an array and the end of its bytes; raises if its entry contradicts the manifest."""
     expected = {"dtype": SAFETENSORS[spec.dtype], "shape": spec.shape}
     if isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "data_offsets"}:
         offsets = entry["data_offsets"]
@@ -108,7 +108,7 @@ def _span(entry: Any, spec: ArraySpec, key: str, where: str) -> tuple[int, int]:
 
 
 def _check_bools(views: Mapping[str, NDArray[Any]], where: str) -> None:
-    """Compilers assume that a bool is 0 or 1, so another byte could lead native code astray."""
+    """Raises for a bool other than 0 and 1: compilers rely on it, so native code could do anything."""
     for key, view in views.items():
         if view.dtype == np.bool_ and view.view(np.uint8).max(initial=0) > 1:
             raise damaged(where, f"the array {quoted(key)} has entries that are neither true nor false")

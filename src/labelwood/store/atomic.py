@@ -1,11 +1,11 @@
 """Replaces the files of a model so that a crash at any moment leaves the old model or the new one.
 
-A save fills a staging folder inside the model's folder, with files that are synced, moves the data files beside the old
-ones (their names carry their hashes, so the old ones stay as they are), and then moves the manifest over the old
-manifest: this one rename switches. Only then are the old data files removed. No file is ever rewritten in place, so a
-process that has the old model mapped keeps it.
+A save writes and syncs files in a staging folder inside the model's folder. It moves the data files beside the old
+ones, whose names differ because names contain hashes. Then it moves the manifest over the old manifest: this one rename
+switches to the new model. Only then does it remove the old data files. No file is ever rewritten in place, so a process
+that has the old model mapped keeps it.
 
-All of it happens through the open folder: another one that is put in its place meanwhile is not touched.
+All steps work on the open folder: if another folder takes its place during a save, that one is not touched.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from pathlib import Path
 from labelwood.errors import ModelError
 from labelwood.store import strict_json
 from labelwood.store.damage import UnreadableError, unreadable
-from labelwood.store.folder import HELD, Folder
+from labelwood.store.folder import FOLDER_FLAGS, Folder
 from labelwood.store.manifest import DATA_FILE, FILE, recognise
 
 DRAFT = "draft"
 _STAGING = re.compile(r"\.saving-[a-z0-9_]{8}")
-# What a save of this version or an earlier one leaves in a staging folder when it is killed.
+# The files that a killed save of this or an earlier version leaves in a staging folder.
 _STAGED = re.compile(rf"{DRAFT}|{re.escape(FILE)}|\.tmp[A-Za-z0-9]+|{DATA_FILE.pattern}")
 
 
 def replace_model(place: Path, fill: Callable[[Folder], None]) -> None:
-    """Makes the folder at `place` hold what `fill` writes into the folder it is given: data files and a manifest."""
-    with _locked(place) as folder:
-        _check(folder)
-        before = _referenced(folder)
+    """Replaces the model at `place` by the data files and the manifest that `fill` writes into a staging folder."""
+    with _locked_folder(place) as folder:
+        _check_replaceable(folder)
+        before = _files_of_manifest(folder)
         try:
-            with _staging(folder) as staging:
+            with _new_staging(folder) as staging:
                 fill(staging)
                 _publish(staging, folder)
         except BaseException:
-            _sweep_whole(folder, before)
+            _sweep_uninterrupted(folder, before)
             raise
-        _sweep_whole(folder, set())
+        _sweep_uninterrupted(folder, set())
 
 
-def _sweep_whole(folder: Folder, keep: set[str]) -> None:
-    """Sweeps to the end, also when it is interrupted: the first Ctrl-C is heard afterwards."""
+def _sweep_uninterrupted(folder: Folder, keep: set[str]) -> None:
+    """Sweeps to the end even if Ctrl-C interrupts it once; the interrupt is raised afterwards."""
     try:
         _sweep(folder, keep)
     except BaseException:
@@ -54,8 +54,8 @@ def _sweep_whole(folder: Folder, keep: set[str]) -> None:
         raise
 
 
-def _staging(folder: Folder) -> Folder:
-    """A new folder that only this user may look into."""
+def _new_staging(folder: Folder) -> Folder:
+    """A new folder that only this user can access."""
     name = f".saving-{secrets.token_hex(4)}"
     os.mkdir(name, 0o700, dir_fd=folder.fd)
     return folder.inner(name)
@@ -65,43 +65,43 @@ def _publish(staging: Folder, folder: Folder) -> None:
     for name in sorted(staging.names()):
         if name != FILE:
             staging.move(name, folder, name)
-    folder.sync()  # the data files must be there for good before the manifest that needs them
+    folder.sync()  # the data files must be on the disk before the manifest that names them
     staging.move(FILE, folder, FILE)
     folder.sync()
 
 
 @contextmanager
-def _locked(place: Path) -> Iterator[Folder]:
-    """Holds the folder, which is made if need be, against other saves; an error takes back what was made."""
-    with ExitStack() as on_the_way:
+def _locked_folder(place: Path) -> Iterator[Folder]:
+    """Locks the folder against other saves and makes it if it is missing; on an error, removes what it made."""
+    with ExitStack() as open_folders:
         made: list[tuple[Folder, str]] = []
-        folder = _lock(place, on_the_way, made)
+        folder = _open_locked(place, open_folders, made)
         try:
             yield folder
         except BaseException:
-            for above, name in reversed(made):  # while the lock is held, so that no other save is about to use them
+            for above, name in reversed(made):  # while the lock is held, so that no other save starts to use them
                 with suppress(OSError):
-                    os.rmdir(name, dir_fd=above.fd)  # refuses if anything is in it
+                    os.rmdir(name, dir_fd=above.fd)  # fails if the folder is not empty
             raise
         finally:
-            fcntl.flock(folder.fd, fcntl.LOCK_UN)  # a process forked meanwhile may hold it, so closing is not enough
+            fcntl.flock(folder.fd, fcntl.LOCK_UN)  # closing is not enough: a process forked meanwhile shares the lock
 
 
-def _lock(place: Path, on_the_way: ExitStack, made: list[tuple[Folder, str]]) -> Folder:
+def _open_locked(place: Path, open_folders: ExitStack, made: list[tuple[Folder, str]]) -> Folder:
     while True:
-        with suppress(FileNotFoundError):  # a save that failed has just taken its folder back
-            folder = _opened(place, on_the_way, made)
+        with suppress(FileNotFoundError):  # a failed save has just removed the folder that it made
+            folder = _open_or_make(place, open_folders, made)
             fcntl.flock(folder.fd, fcntl.LOCK_EX)
             if os.path.samestat(os.fstat(folder.fd), place.stat()):
                 return folder
 
 
-def _opened(place: Path, on_the_way: ExitStack, made: list[tuple[Folder, str]]) -> Folder:
-    """The folder at `place`; those that are missing are made, each in the one above that is held open."""
+def _open_or_make(place: Path, open_folders: ExitStack, made: list[tuple[Folder, str]]) -> Folder:
+    """Opens the folder at `place` and makes missing folders, each inside its open parent."""
     missing: list[str] = []
     for at in (place, *place.parents):
         try:
-            folder = on_the_way.enter_context(Folder(str(at), os.open(at, HELD)))
+            folder = open_folders.enter_context(Folder(str(at), os.open(at, FOLDER_FLAGS)))
             break
         except (FileNotFoundError, NotADirectoryError):
             missing.append(at.name)
@@ -113,20 +113,20 @@ def _opened(place: Path, on_the_way: ExitStack, made: list[tuple[Folder, str]]) 
         except FileExistsError:
             pass
         try:
-            folder = on_the_way.enter_context(folder.inner(name))
+            folder = open_folders.enter_context(folder.inner(name))
         except NotADirectoryError:
             raise ModelError(f"{folder.where(name)} is a file and not a folder: save to another place") from None
     return folder
 
 
 def check_target(place: Path) -> None:
-    """Only a model, an empty folder or what a crashed first save left may be replaced; a new place is fine too.
+    """Raises unless `place` is new, empty, a model, or what a crashed first save left.
 
     Example:
         >>> check_target(Path("no/such/place"))
     """
     try:
-        fd = os.open(place, HELD)
+        fd = os.open(place, FOLDER_FLAGS)
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -134,10 +134,10 @@ def check_target(place: Path) -> None:
     except OSError as e:
         raise unreadable(str(place), e) from None
     with Folder(str(place), fd) as folder:
-        _check(folder)
+        _check_replaceable(folder)
 
 
-def _check(folder: Folder) -> None:
+def _check_replaceable(folder: Folder) -> None:
     entries = folder.names()
     if FILE in entries:
         try:
@@ -158,8 +158,8 @@ def _check(folder: Folder) -> None:
         )
 
 
-def _referenced(folder: Folder) -> set[str]:
-    """The files that the manifest in the folder names."""
+def _files_of_manifest(folder: Folder) -> set[str]:
+    """The data files that the manifest in the folder names."""
     try:
         files = recognise(folder.read(FILE, strict_json.MAX_BYTES), folder.where(FILE)).get("files")
     except FileNotFoundError:
@@ -168,13 +168,13 @@ def _referenced(folder: Folder) -> set[str]:
 
 
 def _sweep(folder: Folder, keep: set[str]) -> None:
-    """Removes the data files that neither the manifest nor `keep` names, and what is in staging folders.
+    """Removes data files that neither the manifest nor `keep` names, and the staging folders of saves.
 
-    What cannot be removed stays for the next save: the model itself is complete either way. Nothing is opened but
-    staging folders, and of what is in these only what saves put there goes.
+    Files that cannot be removed stay for the next save: the model is complete either way. Only staging folders are
+    opened, and only files that saves write are removed from them.
     """
     with suppress(OSError, ModelError):
-        keep = keep | _referenced(folder)
+        keep = keep | _files_of_manifest(folder)
         entries = folder.names()
         for entry in entries:
             if DATA_FILE.fullmatch(entry) and entry not in keep:

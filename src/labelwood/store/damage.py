@@ -1,4 +1,4 @@
-"""How the store words what is wrong with a file."""
+"""The error messages of the store for files that are damaged or cannot be read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIXES = {
 
 
 class UnreadableError(ModelError):
-    """The system refuses to open or read a file, which says nothing about what is in it.
+    """The system refuses to open or read a file; its content may be fine.
 
     Example:
         >>> issubclass(UnreadableError, ModelError)
@@ -42,7 +42,7 @@ def damaged(where: str, why: str) -> ModelError:
 
 
 def unreadable(where: str, error: OSError) -> UnreadableError:
-    """The error for a file that the system does not let us read.
+    """The error for a file that the system refuses to read.
 
     Example:
         >>> str(unreadable("m/manifest.json", OSError(errno.EMFILE, "Too many open files"))).split(": ")[0]
@@ -52,7 +52,7 @@ def unreadable(where: str, error: OSError) -> UnreadableError:
 
 
 def fix_of(error: OSError) -> str:
-    """What to do about an error of the system.
+    """The advice for an error of the system.
 
     Example:
         >>> fix_of(OSError(errno.ENOSPC, "No space left on device"))
@@ -62,7 +62,7 @@ def fix_of(error: OSError) -> str:
 
 
 def quoted(text: object) -> str:
-    """Text from a file that nobody has checked, short and printable enough for a message of one line.
+    """Unchecked text from a file, made short and printable for an error message of one line.
 
     Example:
         >>> quoted("two\\nlines")

@@ -1,4 +1,4 @@
-"""A file that is being written, with the hash and the number of the bytes so far."""
+"""A file that is being written, with the hash and the number of its bytes so far."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from labelwood.store.folder import Folder
 
-_PIECE = 8 << 20  # written at once, so that Ctrl-C is heard
+_PIECE = 8 << 20  # bytes per write, so that Ctrl-C can interrupt
 
 
 class Draft:
-    """A new file in a folder; when it is left without an error, it is on the disk.
+    """A new file in a folder. Leaving the `with` block without an error syncs it to the disk.
 
     Example:
         >>> import tempfile
@@ -32,26 +32,26 @@ class Draft:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more can be written."""
+        """Whether the file is closed for writing."""
         return self._fd < 0
 
     def write(self, data: Any) -> int:
-        """Appends bytes, or what has them in memory one after the other; returns how many."""
+        """Appends bytes or a contiguous buffer, and returns the number of bytes."""
         with memoryview(data) as view:
             if not view.nbytes:
                 return 0
             with view.cast("B") as whole:
                 for begin in range(0, len(whole), _PIECE):
-                    self._put(whole[begin : begin + _PIECE])
+                    self._write_piece(whole[begin : begin + _PIECE])
                 return len(whole)
 
     def flush(self) -> None:
-        """Nothing waits to be written."""
+        """Does nothing, because writes are not buffered."""
 
     def close(self) -> None:
-        """What pyarrow calls at the end; the file stays open until the draft is left."""
+        """Does nothing: pyarrow calls it, but the file stays open until the `with` block ends."""
 
-    def _put(self, piece: memoryview) -> None:
+    def _write_piece(self, piece: memoryview) -> None:
         self.hash.update(piece)
         self.size += len(piece)
         while len(piece):

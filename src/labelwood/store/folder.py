@@ -1,7 +1,7 @@
-"""A folder held open: its files are opened, written and removed by their names in it, and no link is followed.
+"""An open folder: its files are opened, written and removed by their names in it, and no link is followed.
 
-Whoever may write to the folder above can put another one, or a link, in its place at any moment. What is done through
-the open folder still happens in the one that was opened.
+Anybody who can write to the parent folder can put another folder or a link in its place at any moment. Operations on
+the open folder still happen in the folder that was opened.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Self, TypeAlias
 from labelwood.errors import ModelError
 from labelwood.store.damage import damaged, unreadable
 
-Bytes: TypeAlias = mmap.mmap | memoryview  # of a whole file: its pages, or a copy in private memory
+Bytes: TypeAlias = mmap.mmap | memoryview  # a whole file: mapped, or copied to private memory
 
-HELD = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC  # how a folder is opened
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC  # how a folder is opened
 # Without O_NONBLOCK, opening a named pipe would wait for its writer.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_PIECE = 8 << 20  # read at once, so that Ctrl-C is heard
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PIECE = 8 << 20  # bytes per read, so that Ctrl-C can interrupt
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folder:
-    """A folder that is held open.
+    """An open folder.
 
     Example:
         >>> import tempfile
@@ -43,9 +43,9 @@ class Folder:
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """The folder at a path, whose links are followed."""
+        """Opens the folder at a path and follows links."""
         try:
-            return cls(path, os.open(path, HELD))
+            return cls(path, os.open(path, FOLDER_FLAGS))
         except FileNotFoundError:
             raise ModelError(f"{path} does not exist: give the folder of a saved model") from None
         except NotADirectoryError:
@@ -56,11 +56,11 @@ class Folder:
             raise unreadable(path, e) from None
 
     def inner(self, name: str) -> Folder:
-        """A folder in this one; `NotADirectoryError` if it is anything else, a link among others."""
-        return Folder(self.where(name), os.open(name, HELD | os.O_NOFOLLOW, dir_fd=self.fd))
+        """Opens a folder in this one; `NotADirectoryError` if it is something else, such as a link."""
+        return Folder(self.where(name), os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=self.fd))
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Closes the folder."""
         os.close(self.fd)
 
     def __enter__(self) -> Self:
@@ -72,16 +72,16 @@ class Folder:
         self.close()
 
     def where(self, name: str) -> str:
-        """A file's path, for messages."""
+        """The path of a file, for messages."""
         return f"{self.path.rstrip('/')}/{name}"
 
     def names(self) -> list[str]:
-        """What is in the folder."""
+        """The names of everything in the folder."""
         return os.listdir(self.fd)  # noqa: PTH208 (pathlib has no open folders)
 
     def read(self, name: str, limit: int) -> bytes:
-        """A whole file of at most `limit` bytes; `FileNotFoundError` if there is none."""
-        with self._opened(name) as fd:
+        """Reads a whole file of at most `limit` bytes; `FileNotFoundError` if there is no such file."""
+        with self._open_file(name) as fd:
             size = os.fstat(fd).st_size
             if size > limit:
                 raise damaged(self.where(name), f"it has {size} bytes and the limit is {limit}")
@@ -89,16 +89,16 @@ class Folder:
                 return file.read(limit + 1)
 
     def map(self, name: str, size: int) -> mmap.mmap:
-        """A file's pages, if it has the expected size; `FileNotFoundError` if there is no such file."""
-        with self._opened(name) as fd:
+        """Maps a file, which must have the expected size; `FileNotFoundError` if there is no such file."""
+        with self._open_file(name) as fd:
             self._check_size(name, fd, size)
             return mmap.mmap(fd, size, access=mmap.ACCESS_READ)
 
     def load(self, name: str, size: int) -> memoryview:
-        """A copy of a file that nobody else can change, if it has the expected size; otherwise as `map`."""
-        with self._opened(name) as fd:
+        """Copies a file to private memory, which nobody else can change; otherwise like `map`."""
+        with self._open_file(name) as fd:
             self._check_size(name, fd, size)
-            memory = _memory(size)
+            memory = _aligned_memory(size)
             with open(fd, "rb", buffering=0, closefd=False) as file:
                 done = 0
                 while done < size and (count := file.readinto(memory[done : done + _PIECE])):
@@ -108,9 +108,9 @@ class Folder:
             return memory.toreadonly()
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[int]:
+    def _open_file(self, name: str) -> Iterator[int]:
         try:
-            fd = os.open(name, _FILE, dir_fd=self.fd)
+            fd = os.open(name, _READ_FLAGS, dir_fd=self.fd)
         except FileNotFoundError:
             raise
         except OSError as e:
@@ -134,15 +134,15 @@ class Folder:
             raise damaged(self.where(name), f"it has {found} bytes and the manifest says {size}")
 
     def create(self, name: str) -> int:
-        """A new file, open for writing; `FileExistsError` if the name is taken, by whatever it is."""
-        return os.open(name, _NEW, 0o666, dir_fd=self.fd)
+        """Creates a file and opens it for writing; `FileExistsError` if anything has the name already."""
+        return os.open(name, _CREATE_FLAGS, 0o666, dir_fd=self.fd)
 
     def move(self, name: str, to: Folder, new: str) -> None:
-        """Moves a file, over whatever file, pipe or link had its new name."""
+        """Moves a file and replaces any file, pipe or link that has its new name."""
         os.replace(name, new, src_dir_fd=self.fd, dst_dir_fd=to.fd)
 
     def remove(self, name: str) -> None:
-        """Removes a file without opening it; of a link, the link itself."""
+        """Removes a file without opening it; a link is removed, not its target."""
         os.unlink(name, dir_fd=self.fd)
 
     def sync(self) -> None:
@@ -150,8 +150,8 @@ class Folder:
         os.fsync(self.fd)
 
 
-def _memory(size: int) -> memoryview:
-    """Memory that begins where a page does, so that every array is aligned."""
+def _aligned_memory(size: int) -> memoryview:
+    """Memory that begins at a page, so that every array in it is aligned."""
     try:
         return memoryview(mmap.mmap(-1, size))
     except OSError as e:

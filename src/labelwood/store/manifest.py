@@ -1,7 +1,7 @@
-"""The manifest: what a saved model is, and what each of its files must be.
+"""The manifest: it describes a saved model and each of its files.
 
-Nothing here trusts the file. A manifest that passes has safe file names, each with its content's hash, and
-mentions exactly the files that its arrays and names need.
+Nothing here trusts the file. A manifest that passes the checks has safe file names, each with the hash of its content,
+and lists exactly the files that its arrays and names need.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from labelwood.store.migrate import VERSION, check_version, migrate
 
 FILE = "manifest.json"
 FORMAT = "labelwood-model"
-# Names of kinds, arrays, lists and parts: they are joined by slashes and appear in messages.
+# Names of kinds, arrays, lists of names and parts. They are joined with slashes and appear in messages.
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 MAX_PARTS_DEPTH = 16
 DATA_FILE = re.compile(r"arrays-[0-9a-f]{16}\.safetensors|names-[0-9a-f]{16}\.arrow")
 _SEAL_BYTES = 64 + len(b'"\n}\n')
 
 
-def _matching(pattern: re.Pattern[str], what: str) -> AfterValidator:
+def _must_match(pattern: re.Pattern[str], what: str) -> AfterValidator:
     def check(text: str) -> str:
         if not pattern.fullmatch(text):
             raise ValueError(f"{quoted(text)} is not {what}")
@@ -39,10 +39,10 @@ def _matching(pattern: re.Pattern[str], what: str) -> AfterValidator:
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-Name = Annotated[str, _matching(NAME, "a name of letters, digits and _.-")]
-DataFile = Annotated[str, _matching(DATA_FILE, "the name of a data file")]
-Digest = Annotated[str, _matching(re.compile(r"[0-9a-f]{64}"), "a sha256")]
-Dtype = Annotated[str, _matching(re.compile("|".join(DTYPES)), "a known dtype")]
+Name = Annotated[str, _must_match(NAME, "a name of letters, digits and _.-")]
+DataFile = Annotated[str, _must_match(DATA_FILE, "the name of a data file")]
+Digest = Annotated[str, _must_match(re.compile(r"[0-9a-f]{64}"), "a sha256")]
+Dtype = Annotated[str, _must_match(re.compile("|".join(DTYPES)), "a known dtype")]
 
 
 class _Strict(BaseModel):
@@ -74,12 +74,12 @@ class ArraySpec(_Strict):
 
     @property
     def n_bytes(self) -> int:
-        """How many bytes the array takes."""
+        """The number of bytes of the array."""
         return math.prod(self.shape) * DTYPES[self.dtype].itemsize
 
     @model_validator(mode="after")
     def _fits_in_memory(self) -> Self:
-        # Counts empty dimensions as one, as numpy does when it refuses a shape.
+        # An empty dimension counts as one, as in numpy's own check of shapes.
         if math.prod(n or 1 for n in self.shape) * DTYPES[self.dtype].itemsize >= 2**63:
             raise ValueError("the shape is larger than any memory")
         return self
@@ -98,7 +98,7 @@ class NamesSpec(_Strict):
 
 
 class Part(_Strict):
-    """One state: the model or a part of it.
+    """The entry of one state: the model or a part of it.
 
     Example:
         >>> Part(kind="demo", params={}, fitted={}, arrays={}, names={}, parts={}).kind
@@ -113,7 +113,7 @@ class Part(_Strict):
     parts: dict[Name, Part]
 
     def walk(self, prefix: str = "") -> Iterator[tuple[str, Part]]:
-        """This part and all below it, each with what its arrays' keys begin with."""
+        """Yields this part and all parts below it, each with the prefix of its arrays' keys."""
         yield prefix, self
         for name, part in self.parts.items():
             yield from part.walk(f"{prefix}{name}/")
@@ -132,7 +132,7 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _parts_are_shallow(self) -> Self:
-        n_bytes = 0  # of the arrays' keys, which the header of their file has too
+        n_bytes = 0  # of the arrays' keys, which the header of the arrays' file repeats
         for prefix, part in self.model.walk():
             if prefix.count("/") > MAX_PARTS_DEPTH:
                 raise ValueError(f"its parts are nested more than {MAX_PARTS_DEPTH} deep")
@@ -152,12 +152,12 @@ class Manifest(_Strict):
         return self
 
     def arrays(self) -> dict[str, ArraySpec]:
-        """Every array of the model and its parts, by its key in the arrays' file."""
+        """All arrays of the model and its parts, by their keys in the arrays' file."""
         return {prefix + name: spec for prefix, part in self.model.walk() for name, spec in part.arrays.items()}
 
 
 def render(raw: dict[str, Any]) -> bytes:
-    """The bytes of a manifest, sealed: its last value is the sha256 of all the bytes before that value.
+    """The bytes of a manifest with its seal: the last value is the sha256 of all bytes before that value.
 
     Example:
         >>> render({"format": "labelwood-model"})[:40]
@@ -173,7 +173,7 @@ def render(raw: dict[str, Any]) -> bytes:
 
 
 def recognise(data: bytes, where: str) -> dict[str, Any]:
-    """The content of a file that says it is a Labelwood manifest, of whatever version; no more is checked.
+    """The content of a file that says it is a Labelwood manifest of any version; nothing else is checked.
 
     Example:
         >>> recognise(b'{"format": "labelwood-model"}', "m/manifest.json")
@@ -189,7 +189,7 @@ def recognise(data: bytes, where: str) -> dict[str, Any]:
 
 
 def parse(data: bytes, where: str) -> Manifest:
-    """The checked manifest in a file's bytes, brought to the current format version.
+    """The checked manifest in the bytes of a file, migrated to the current format version.
 
     Example:
         >>> parse(b"{}", "m/manifest.json")
@@ -198,18 +198,18 @@ def parse(data: bytes, where: str) -> Manifest:
         labelwood.errors.ModelError: m/manifest.json is not a model's: give the folder of a saved model
     """
     raw = recognise(data, where)
-    check_version(raw, where)  # first, for a later version may seal its manifest in another way
+    check_version(raw, where)  # first, because a later version may seal its manifest in another way
     body = hashlib.sha256(data[:-_SEAL_BYTES]).hexdigest()
     if raw.get("sha256") != body:
         raise damaged(where, "its own sha256 differs from the one it ends with")
     try:
         return Manifest.model_validate(migrate(raw, where))
     except ValidationError as e:
-        raise damaged(where, _first(e)) from None
+        raise damaged(where, _first_error(e)) from None
 
 
 def manifest_of(model: dict[str, Any], arrays_file: str, files: dict[str, dict[str, Any]]) -> bytes:
-    """The manifest of a model that is being saved, as bytes."""
+    """The bytes of the manifest for a model that is being saved."""
     from importlib.metadata import version
 
     return render(
@@ -224,7 +224,7 @@ def manifest_of(model: dict[str, Any], arrays_file: str, files: dict[str, dict[s
     )
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     detail = error.errors(include_url=False, include_input=False)[0]
     place = quoted(".".join(map(str, detail["loc"]))) + ": " if detail["loc"] else ""
     return place + detail["msg"].removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""Older manifests in today's terms, so that a saved model keeps loading."""
+"""Migrates manifests of older format versions, so that a saved model keeps loading."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from labelwood.errors import ModelError
 from labelwood.store.damage import damaged, quoted
 
 VERSION = 1  # of the format that this Labelwood writes
-# From each older version, how its manifest becomes that of the next.
+# For each older version, the function that turns its manifest into that of the next version.
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 
 def migrate(raw: dict[str, Any], where: str) -> dict[str, Any]:
-    """Brings a manifest of any known version to the current one.
+    """Migrates a manifest of any known version to the current version.
 
     Example:
         >>> migrate({"format_version": 2}, "m/manifest.json")
@@ -31,7 +31,7 @@ def migrate(raw: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def check_version(raw: dict[str, Any], where: str) -> int:
-    """The format version of a manifest; raises `ModelError` if it is no version or one of the future.
+    """The format version of a manifest; raises `ModelError` if it is invalid or newer than this Labelwood.
 
     Example:
         >>> check_version({"format_version": 1}, "m/manifest.json")

@@ -1,4 +1,4 @@
-"""A list of names as an Arrow IPC file: one batch of one column of strings, uncompressed so that it maps."""
+"""A list of names as an Arrow IPC file: one batch with one column of strings, uncompressed so that it can be mapped."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from labelwood.store.draft import Draft
 from labelwood.store.folder import Bytes
 
 _BEGIN, _END = b"ARROW1\0\0", b"ARROW1"
-_HEADER, _COMPRESSION = 2, 3  # numbers of fields of a Message and of a RecordBatch, in Arrow's format
+_HEADER, _COMPRESSION = 2, 3  # numbers of two fields in Arrow's format: of Message and of RecordBatch
 SCHEMA = pa.schema([pa.field("name", pa.large_string(), nullable=False)])
 
 
 def storable_names(value: Any, where: str) -> Any:
-    """The names in buffers that depend on nothing but the names: a slice becomes a list of its own.
+    """The names in buffers that depend only on the names: a slice gets its own buffers.
 
     Example:
         >>> storable_names(pa.array(["a", "b"], pa.large_string())[1:], "labels").to_pylist()
@@ -37,7 +37,7 @@ def storable_names(value: Any, where: str) -> Any:
     try:
         value.validate(full=True)
     except pa.ArrowInvalid as e:
-        raise ModelError(f"{where} cannot be saved: {_line(e)}; give valid UTF-8") from None
+        raise ModelError(f"{where} cannot be saved: {_one_line(e)}; give valid UTF-8") from None
     if not len(value):
         return pa.LargeStringArray.from_buffers(0, pa.py_buffer(bytes(8)), pa.py_buffer(b""))
     _, offsets, text = value.buffers()
@@ -55,7 +55,7 @@ def write_names(draft: Draft, names: Any) -> None:
 
 
 def map_names(data: Bytes, where: str, *, verify: bool) -> Any:
-    """The names as an Arrow array over the file's pages."""
+    """The names as an Arrow array over the bytes of the file, without a copy."""
     whole = pa.py_buffer(data)
     try:
         names = _column(whole, where)
@@ -63,19 +63,19 @@ def map_names(data: Bytes, where: str, *, verify: bool) -> Any:
     except (pa.ArrowException, OSError, ValueError, MemoryError, struct.error) as e:
         if isinstance(e, ModelError):
             raise
-        raise damaged(where, _line(e)) from None
+        raise damaged(where, _one_line(e)) from None
     return names
 
 
 def check_length(names: Any, length: int, where: str) -> Any:
-    """The names, if there are so many and none is missing."""
+    """The names; raises unless there are `length` of them and none is missing."""
     if len(names) != length or names.null_count:
         raise damaged(where, f"it has {len(names)} names, {names.null_count} of them null, and not {length}")
     return names
 
 
 def _column(whole: Any, where: str) -> Any:
-    """The names of the one batch; a file is a stream of messages between two marks, with a table of contents."""
+    """The names in the one batch. An Arrow file is a stream of messages between two marks, with a table of contents."""
     if memoryview(whole)[: len(_BEGIN)] != _BEGIN or memoryview(whole)[-len(_END) :] != _END:
         raise damaged(where, "it is not an Arrow IPC file")
     stream = pa.ipc.MessageReader.open_stream(pa.BufferReader(whole.slice(len(_BEGIN))))
@@ -83,7 +83,7 @@ def _column(whole: Any, where: str) -> Any:
     is_one = len(messages) == 2 and pa.ipc.read_schema(messages[0]).equals(SCHEMA, check_metadata=True)
     if not is_one or messages[1].type != "record batch":
         raise damaged(where, "it does not hold one batch of one column of names")
-    if _is_compressed(messages[1].metadata):  # and would become larger than the file
+    if _is_compressed(messages[1].metadata):  # decompressed, they could be far larger than the file
         raise damaged(where, "its names are compressed and cannot be mapped")
     names = pa.ipc.read_record_batch(messages[1], SCHEMA).column(0)
     for buffer in names.buffers():
@@ -93,11 +93,11 @@ def _column(whole: Any, where: str) -> Any:
 
 
 def _is_compressed(metadata: Any) -> bool:
-    """Whether the message of a record batch says that its buffers are compressed; pyarrow does not tell beforehand."""
+    """Whether the buffers of a record batch are compressed, from its message: pyarrow does not tell before reading."""
     table = memoryview(metadata)
 
     def field(at: int, number: int) -> int:
-        """Where a field of a FlatBuffers table lies; zero if it is not there."""
+        """The place of a field of a FlatBuffers table; zero if the field is missing."""
         vtable = at - unpack_from("<i", table, at)[0]
         slot = 4 + 2 * number
         offset: int = unpack_from("<H", table, vtable + slot)[0] if slot < unpack_from("<H", table, vtable)[0] else 0
@@ -112,5 +112,5 @@ def _within(buffer: Any, whole: Any) -> bool:
     return inside or not buffer.size
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]

@@ -1,4 +1,4 @@
-"""Parameters and learned facts as JSON values."""
+"""Converts parameters and learned facts to JSON values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_DEPTH = 16
 
 
 def plain(value: Any, where: str, depth: int = 0) -> Any:
-    """The value in JSON's terms: numpy's numbers become Python's and tuples become lists.
+    """The value as JSON has it: numpy's numbers become Python's, and tuples become lists.
 
-    Raises `ModelError` with the place of a value that JSON cannot hold.
+    Raises `ModelError` that names the place of a value that JSON cannot hold.
 
     Example:
         >>> plain({"ks": (np.int64(1), 3), "lam": np.float32(0.5)}, "params")

@@ -1,4 +1,4 @@
-"""Reads a model: the manifest first, then every file it names, each mapped and checked against it."""
+"""Reads a model: first the manifest, then every file that it names, each mapped and checked against the manifest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labelwood.store.folder import Bytes, Folder
 from labelwood.store.mounts import is_on_network
 from labelwood.store.state import State
 
-# A save may replace the files after the manifest was read; then the new manifest is there already.
+# A save may replace the files after the manifest was read. The new manifest is already in place then, so try again.
 _ATTEMPTS = 10
 _PAUSE = 0.005
 _PIECE = 8 << 20
@@ -65,7 +65,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
         with Folder.at(os.fsdecode(path)) as folder:
             manifest.recognise(folder.read(manifest.FILE, strict_json.MAX_BYTES), "")
     except UnreadableError:
-        raise  # it may well be one
+        raise  # it may be a model
     except (ModelError, FileNotFoundError):
         return False
     return True
@@ -101,15 +101,15 @@ def _manifest(folder: Folder) -> manifest.Manifest:
 def _digest(data: Bytes) -> str:
     digest = hashlib.sha256()
     with memoryview(data) as view:
-        for begin in range(0, len(view), _PIECE):  # in pieces, so that Ctrl-C is heard
+        for begin in range(0, len(view), _PIECE):  # in pieces, so that Ctrl-C can interrupt
             digest.update(view[begin : begin + _PIECE])
     return digest.hexdigest()
 
 
 def _map_names(place: str, facts: manifest.Manifest, files: dict[str, Bytes], *, verify: bool) -> dict[str, Any]:
-    """The lists by their key; pyarrow is loaded only for a model that has some."""
+    """The lists of names by their keys; pyarrow is imported only for a model that has such lists."""
     found: dict[str, Any] = {}
-    of_file: dict[str, Any] = {}  # each is looked at once, however often it is named
+    of_file: dict[str, Any] = {}  # each file is checked once, however often it is named
     for prefix, part in facts.model.walk():
         for name, spec in part.names.items():
             from labelwood.store.names import check_length, map_names

@@ -1,4 +1,4 @@
-"""What a model is made of between memory and disk."""
+"""The state of a model, in the form in which it is saved and loaded."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class State:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     names: Mapping[str, Any] = field(default_factory=dict)  # pyarrow large_string arrays
     parts: Mapping[str, State] = field(default_factory=dict)
-    verify: bool = True  # whether arrays from a file are to be checked for what native code relies on
+    verify: bool = True  # whether to check arrays from a file for everything that native code relies on
 
     def count(self, name: str, most: int = MOST) -> int:
-        """A whole number from one to `most` from `fitted`. Before memory is taken for it, arrays must bear it out."""
+        """A whole number from 1 to `most` in `fitted`. Check it against an array before allocating memory for it."""
         value = self.fitted.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise ModelError(
-                f"the model's {name} is {quoted(value)} where a whole number from 1 to {most} belongs: save it again"
+                f"the model's {name} is {quoted(value)} and not a whole number from 1 to {most}: save it again"
             )
         return value
 
     def array(self, name: str, dtype: Any, ndim: int) -> NDArray[Any]:
-        """An array of the given dtype and number of dimensions from `arrays`."""
+        """The array `name`, which must have the given dtype and number of dimensions."""
         value = self.arrays.get(name)
         if value is None or value.dtype != np.dtype(dtype) or value.ndim != ndim:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""JSON between a model and its files, without the freedoms that let two readers see different things."""
+"""Strict JSON for the files of a model: nothing in it can mean different things to two readers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from labelwood.store.damage import quoted
 
-MAX_BYTES = 32 << 20  # a model's large things are arrays and names, so text beyond this is an attack or an accident
-MAX_VALUES = 1 << 18  # a few bytes of text become a hundred of objects
+MAX_BYTES = 32 << 20  # large data belongs in arrays and names, so more JSON than this is an attack or an accident
+MAX_VALUES = 1 << 18  # a value of a few bytes of text takes about a hundred bytes in memory
 MAX_DEPTH = 64
 
 
 def loads(data: bytes, *, max_bytes: int | None = None, max_values: int | None = None) -> Any:
     """Parses JSON; raises `ValueError` for repeated keys, numbers that are not finite, and deep nesting.
 
-    Limits that are not given are those of a model's own files.
+    The default limits are those of the files of a model.
 
     Example:
         >>> loads(b'{"a": 1, "a": 2}')
@@ -26,12 +26,12 @@ def loads(data: bytes, *, max_bytes: int | None = None, max_values: int | None =
     """
     check_size(data, max_bytes=max_bytes, max_values=max_values)
     try:
-        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+        value = json.loads(data.decode(), object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     _check_depth(value)
-    if b"\\u" in data:  # only an escape can be half of a pair
-        _check_texts(value)
+    if b"\\u" in data:  # only an escape can hold half of a surrogate pair
+        _check_surrogates(value)
     return value
 
 
@@ -48,13 +48,13 @@ def check_size(data: bytes, *, max_bytes: int | None = None, max_values: int | N
     max_values = MAX_VALUES if max_values is None else max_values
     if len(data) > max_bytes:
         raise ValueError(f"its JSON has {len(data)} bytes and the limit is {max_bytes}")
-    n_values = sum(map(data.count, (b",", b"[", b"{")))  # each begins one at most; text may hold some too
+    n_values = sum(map(data.count, (b",", b"[", b"{")))  # at most one value begins after each, so this is a bound
     if n_values > max_values:
         raise ValueError(f"its JSON has {n_values} values or more and the limit is {max_values}")
 
 
 def dumps(value: Any) -> bytes:
-    """JSON that is the same for equal values: sorted keys, ASCII, a newline at the end.
+    """JSON with the same bytes for equal values: sorted keys, ASCII, a newline at the end.
 
     Example:
         >>> dumps({"b": 1, "a": []})
@@ -63,7 +63,7 @@ def dumps(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, indent=1, allow_nan=False).encode() + b"\n"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -89,6 +89,6 @@ def _check_depth(value: Any) -> None:
         level = [item for items in below for item in items]
 
 
-def _check_texts(value: Any) -> None:
-    """Half of a surrogate pair cannot be printed or stored; this raises for it."""
+def _check_surrogates(value: Any) -> None:
+    """Raises for half of a surrogate pair, because it cannot be printed or stored."""
     json.dumps(value, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""Writes a model: arrays and names into files named after their content, and the manifest that binds them."""
+"""Writes a model: arrays and names into files named after their content, and the manifest that lists the files."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def write(path: str | os.PathLike[str], state: State) -> None:
 
 @dataclass
 class _Contents:
-    """What goes into the data files, gathered and checked before the disk is touched."""
+    """The contents of the data files, collected and checked before anything is written."""
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    # Each list with its entry in the manifest, which learns its file's name when that is written.
+    # Each list with its entry in the manifest; the entry gets the name of its file once that is written.
     names: list[tuple[dict[str, Any], Any]] = field(default_factory=list)
 
     def add(self, state: State, prefix: str = "") -> dict[str, Any]:
-        """The manifest's entry of a state and its parts."""
+        """Adds a state and its parts, and returns their entry in the manifest."""
         if prefix.count("/") > MAX_PARTS_DEPTH:
             raise ModelError(f"the model cannot be saved: its parts are nested more than {MAX_PARTS_DEPTH} deep")
         for name in (state.kind, *state.arrays, *state.names, *state.parts):
@@ -63,14 +63,16 @@ class _Contents:
         }
 
     def write(self, model: dict[str, Any], staging: Folder) -> None:
-        """Fills a staging folder."""
+        """Writes all files into a staging folder."""
         files: dict[str, dict[str, Any]] = {}
-        arrays_file = _keep(staging, "arrays", ".safetensors", files, lambda draft: write_arrays(draft, self.arrays))
+        arrays_file = _write_data_file(
+            staging, "arrays", ".safetensors", files, lambda draft: write_arrays(draft, self.arrays)
+        )
         for entry, value in self.names:
             from labelwood.store.names import write_names
 
             fill = partial(write_names, names=value)
-            entry["file"] = _keep(staging, "names", ".arrow", files, fill)
+            entry["file"] = _write_data_file(staging, "names", ".arrow", files, fill)
         with Draft(staging, FILE) as manifest:
             manifest.write(manifest_of(model, arrays_file, files))
 
@@ -91,10 +93,10 @@ def _check_name(name: str) -> None:
         )
 
 
-def _keep(
+def _write_data_file(
     staging: Folder, stem: str, suffix: str, files: dict[str, dict[str, Any]], fill: Callable[[Draft], None]
 ) -> str:
-    """Writes a file, gives it the name of its content, and lists it."""
+    """Writes a file, names it after its content, adds it to `files`, and returns its name."""
     with Draft(staging, DRAFT) as draft:
         fill(draft)
     digest = draft.hash.hexdigest()

@@ -8,7 +8,7 @@ import numpy as np
 
 from labelwood.arrays.topk import TopK, check_k
 from labelwood.errors import ParameterError
-from labelwood.metrics.predictions import checked_top
+from labelwood.metrics.predictions import as_topk
 from labelwood.trees.tree import LabelTree
 
 
@@ -21,7 +21,7 @@ def expected_depth(tree: LabelTree, top: TopK, ks: Sequence[int] = (1, 3, 5)) ->
         >>> expected_depth(tree, top, ks=(1, 2))
         {'depth@1': 1.0, 'depth@2': 1.5}
     """
-    top = checked_top(top)
+    top = as_topk(top)
     if not isinstance(ks, Iterable) or any(check_k(k) > top.k for k in ks):
         raise ParameterError(f"ks must be from 1 to {top.k}, the number of labels found for a row, not {ks}")
     if top.ids.size and top.ids.max() >= tree.n_labels:

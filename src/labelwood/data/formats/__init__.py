@@ -1,4 +1,4 @@
-"""One file a format. The order is the order of detection: names and marks that cannot be mistaken come first."""
+"""The formats, one file each. Detection tries them in this order: unmistakable names and marks come first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from labelwood.data.reading import Format, TableFormat
 
 TABLES: dict[str, TableFormat] = {module.NAME: module for module in (jsonl, delimited, parquet)}
 
-COMPANIONS: dict[str, Callable[[Path], list[Path]]] = {  # files that belong to the named one
+COMPANIONS: dict[str, Callable[[Path], list[Path]]] = {  # the other files of a dataset, from its main file
     module.NAME: module.companions for module in (attentionxml, pecos, xc_split)
 }
 

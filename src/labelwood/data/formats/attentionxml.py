@@ -1,5 +1,5 @@
-"""AttentionXML's files: ``train_texts.txt`` (or ``train_raw_texts.txt``) with one text a line, and
-``train_labels.txt`` with that text's labels separated by spaces."""
+"""AttentionXML's files: ``train_texts.txt`` (or ``train_raw_texts.txt``) with one text per line, and
+``train_labels.txt`` with the labels of that text, separated by spaces."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _TEXTS = re.compile(r"(?P<split>.+?)_(raw_)?texts\.txt")
 
 
 def detect(source: Source) -> bool:
-    """Whether the name is that of a text file."""
+    """Whether the name is one of AttentionXML's names for texts."""
     return _TEXTS.fullmatch(source.name) is not None
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """All rows at once; an empty line is a row without text or without labels."""
+    """Yields all rows at once; an empty line is a row without text or without labels."""
     source = reading.source
     named = _TEXTS.fullmatch(source.name)
     beside = source.sibling(f"{named['split']}_labels.txt") if named else None
@@ -68,7 +68,7 @@ def write(data: Dataset, path: Path) -> None:
 
 
 def companions(path: Path) -> list[Path]:
-    """The file of labels, compressed as the texts are."""
+    """The file of the labels, with the compression of the texts."""
     named = _TEXTS.fullmatch(plain_name(path))
     suffix = path.name.removeprefix(plain_name(path))
     return [] if named is None else [path.with_name(f"{named['split']}_labels.txt{suffix}")]

@@ -20,7 +20,7 @@ from labelwood.data.publishing import binary_output
 from labelwood.data.reading import Columns, Reading
 from labelwood.data.records import RowError, check_columns, to_dataset, to_table
 from labelwood.data.source import Source, plain_name
-from labelwood.data.unknown import all_columns, with_columns
+from labelwood.data.unknown import distinct_columns, with_columns
 from labelwood.errors import InputError, LabelwoodError
 
 NAME = "csv"
@@ -28,15 +28,15 @@ HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
 FIELDS: str | None = "text"
 RESERVED = frozenset({"id", "text", "labels", "rows"})
 _BLOCK = 16 << 20
-_MOST = 2**31 - 1  # bytes that Arrow takes at a time
-_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=([,;|:\t])\r?\n)?")  # a byte order mark, and what Excel reads
+_MAX_BYTES = 2**31 - 1  # bytes that Arrow takes at a time
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=([,;|:\t])\r?\n)?")  # a byte order mark, and Excel's line "sep=;"
 
 
 class _Header(NamedTuple):
     columns: list[str]
     delimiter: str
-    n_before: int  # bytes before it
-    is_after_mark: bool  # whether a line before it names the delimiter
+    n_before: int  # bytes before the header
+    is_after_mark: bool  # whether a line before the header names the delimiter
 
 
 def detect(source: Source) -> bool:
@@ -45,13 +45,13 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Rows in blocks; every wanted column is read as text."""
+    """Yields the rows in blocks; every wanted column is read as text."""
     source = reading.source
     header = _header(source, reading.columns)
     _refuse_blanks(source, header.columns, reading.columns)
     wanted = check_columns(source, header.columns, reading.columns, line=1)
     if reading.keep_unknown:
-        wanted = all_columns(reading, header.columns)
+        wanted = distinct_columns(reading, header.columns)
     row = 0
     for table in _tables(source, header, wanted):
         try:
@@ -65,7 +65,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
-    """Writes id, text and labels, and `values` as a list beside them; label names must not hold the separator."""
+    """Writes id, text, labels and a column for each of `values`; label names must not contain the separator."""
     if data.groups is not None:
         raise LabelwoodError("the data is groups of rows, which csv cannot hold; write jsonl or parquet instead")
     table = to_table(data, values, lambda fields: fields.text_columns[0])
@@ -82,7 +82,7 @@ def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) ->
 
 
 def check_names(names: Any, separator: str = Columns().label_separator) -> None:
-    """Raises where names (an Arrow array) would not come back from a string that the separator joins.
+    """Raises if a name in an Arrow array would be read back changed from a string of joined names.
 
     Example:
         >>> check_names(pa.array(["animal"]))
@@ -102,13 +102,13 @@ def _delimiter(name: str) -> str:
 
 
 def _header(source: Source, columns: Columns) -> _Header:
-    """The names of the columns, separated by what gives most of the wanted ones: some programs write semicolons."""
+    """The header, with the delimiter that gives most of the wanted columns: some programs write semicolons."""
     preamble = _PREAMBLE.match(source.head)
     n_before = 0 if preamble is None else preamble.end()
     named = None if preamble is None or preamble[1] is None else preamble[1].decode("latin-1")
     usual = _delimiter(source.name)
     marks = [named] if named else [usual, *(mark for mark in (",", ";", "\t") if mark != usual)]
-    # Only the header must be whole; the head may end inside a character.
+    # The head may end inside a character, but that is after the header.
     text = source.head[n_before:].decode("utf-8", "replace")
     try:
         headers = [_Header(_first_row(text, mark), mark, n_before, named is not None) for mark in marks]
@@ -132,16 +132,16 @@ def _refuse_blanks(source: Source, header: list[str], columns: Columns) -> None:
 
 
 def _tables(source: Source, header: _Header, wanted: list[str]) -> Iterator[Any]:
-    """The wanted columns, some megabytes at a time."""
+    """Yields the wanted columns, some megabytes at a time."""
     done = 0
-    # Arrow loses a line feed in quotes where one of its blocks ends before it and after a carriage return.
+    # Arrow loses a line feed in quotes if one of its blocks ends between a carriage return and this line feed.
     if source.plain_path is not None and b"\r" not in source.head:
         try:
             for table in _plain_tables(source.plain_path, header, wanted):
                 yield table
                 done += len(table)
         except (pa.ArrowException, OSError):
-            pass  # a long row, which is read below, or a wrong one, which is named below
+            pass  # the slower way below reads a long row, and names a wrong one
         else:
             return
     for table in _tables_of_pieces(source, header, wanted):
@@ -151,7 +151,10 @@ def _tables(source: Source, header: _Header, wanted: list[str]) -> Iterator[Any]
 
 
 def _plain_tables(path: Path, header: _Header, wanted: list[str]) -> Iterator[Any]:
-    """Arrow reads a file ahead in threads that outlive it; they may read no stream of Python's while Python ends."""
+    """Yields tables that Arrow reads from the file itself.
+
+    Arrow's threads read ahead and may outlive the iterator. They must not read from a Python stream while Python ends.
+    """
     read_options = pcsv.ReadOptions(skip_rows=int(header.is_after_mark), block_size=_BLOCK)
     with pa.OSFile(str(path)) as file:
         for batch in pcsv.open_csv(file, read_options, *_options(header, wanted)):
@@ -162,15 +165,15 @@ def _tables_of_pieces(source: Source, header: _Header, wanted: list[str]) -> Ite
     n_rows = 0
     for number, rows in enumerate(_whole_rows(source, header)):
         n_headers = int(number == 0)
-        held = pa.allocate_buffer(len(rows))  # nor may its threads hold bytes of Python's
+        held = pa.allocate_buffer(len(rows))  # Arrow's threads must not hold bytes of Python either
         memoryview(held).cast("B")[:] = rows
         read_options = pcsv.ReadOptions(
-            column_names=header.columns, skip_rows_after_names=n_headers, block_size=min(len(rows) + 1, _MOST)
+            column_names=header.columns, skip_rows_after_names=n_headers, block_size=min(len(rows) + 1, _MAX_BYTES)
         )
         try:
             table = pcsv.read_csv(pa.BufferReader(held), read_options, *_options(header, wanted))
         except pa.ArrowException as e:
-            raise _refusal(source, e, header, rows, n_rows - n_headers) from None
+            raise _row_error(source, e, header, rows, n_rows - n_headers) from None
         n_rows += len(table)
         yield table
 
@@ -185,7 +188,7 @@ def _options(header: _Header, wanted: list[str]) -> tuple[Any, Any]:
 
 
 def _whole_rows(source: Source, header: _Header) -> Iterator[memoryview]:
-    """The file in pieces that end where rows end, which is not at every line end: some are within quotes."""
+    """Yields the file in pieces of whole rows. Not every line end ends a row: some are within quotes."""
     with source.open() as stream:
         rest = stream.read(_BLOCK)[header.n_before :]
         while more := stream.read(max(_BLOCK, len(rest))):
@@ -200,8 +203,8 @@ def _whole_rows(source: Source, header: _Header) -> Iterator[memoryview]:
         yield memoryview(rest if rest.endswith((b"\n", b"\r")) else rest + b"\n")
 
 
-def _refusal(source: Source, error: Exception, header: _Header, rows: memoryview, n_before: int) -> InputError:
-    """What is wrong with the first of these rows that is no row; `n_before` of them stand between it and the header."""
+def _row_error(source: Source, error: Exception, header: _Header, rows: memoryview, n_before: int) -> InputError:
+    """The error for the first malformed row among `rows`; `n_before` rows stand between them and the header."""
     reason = str(error).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")[:200]
     if "UTF8" in reason or "UTF-8" in reason:
         return source.error("is not UTF-8 text; convert the file to UTF-8", source.undecodable_line())
@@ -215,7 +218,7 @@ def _refusal(source: Source, error: Exception, header: _Header, rows: memoryview
                 reason = f"row {number} below the header: has {len(row)} columns and not {n}"
                 break
     except csv.Error:
-        pass  # then Arrow's reason must do
+        pass  # keep Arrow's reason
     finally:
         csv.field_size_limit(usual_limit)
     return source.error(f"is not well-formed CSV ({reason}); quote fields that hold delimiters")

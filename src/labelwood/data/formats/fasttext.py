@@ -1,8 +1,8 @@
-"""fastText's format for supervised learning: a row a line, its labels written as words that begin with ``__label__``.
+"""fastText's format for supervised learning: one row per line; labels are words that begin with ``__label__``.
 
-White space (space, tab, vertical tab, form feed, carriage return, NUL) only separates words, as it does for fastText;
-other blanks, a no-break space say, belong to the word they stand in. A text is therefore read as its words with one
-space between them, and that is what comes back of a text that is written, line breaks included.
+White space (space, tab, vertical tab, form feed, carriage return, NUL) only separates words, as in fastText; other
+blanks, such as a no-break space, are part of a word. So a text is read as its words with one space between them, and a
+text that is written and read again has single spaces, also instead of line breaks.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ RESERVED = frozenset[str]()
 _PREFIX = "__label__"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r\0", b"     ")
 _WHITE_SPACE = " \t\n\v\f\r\0"
-_ROWS = 1 << 14  # written at a time
+_ROWS = 1 << 14  # rows written at a time
 
 
 def detect(source: Source) -> bool:
-    """Whether the name says so, the first line with words has a label, or a line near the beginning starts with one.
+    """Whether the name ends in .fasttext, the first line with words has a label, or an early line starts with one.
 
-    JSON lines may mention a label in their texts; they are left to their own format.
+    JSON lines may mention a label in their texts; they are not taken for fastText.
     """
-    head = _tidy(source.head.removeprefix(b"\xef\xbb\xbf"))
+    head = _normalise_spaces(source.head.removeprefix(b"\xef\xbb\xbf"))
     first, prefix = head.lstrip(b" \n").split(b"\n", 1)[0], _PREFIX.encode()
     if source.name.endswith(".fasttext") or head.startswith(prefix) or b"\n" + prefix in head:
         return True
@@ -49,7 +49,7 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Rows in blocks of lines; an empty line is a row with neither labels nor text."""
+    """Yields the rows in blocks of lines; an empty line is a row with neither labels nor text."""
     source = reading.source
     for data, first_line in source.blocks():
         check_utf8(source, Block(data, first_line))
@@ -71,7 +71,7 @@ def _strings(ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Any:
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes a row's labels, then its text; refuses what would be read back as other labels or other words."""
+    """Writes the labels of each row, then its text; raises if readers would get other labels or other words."""
     if data.texts is None or data.groups is not None:
         raise LabelwoodError("fasttext needs a text for each row, and no groups of rows, which this data does not have")
     write_label_texts(data, path)
@@ -79,20 +79,20 @@ def write(data: Dataset, path: Path) -> None:
         for start in range(0, len(data), _ROWS):
             lines = list(_lines(data, start, min(start + _ROWS, len(data))))
             if start == 0 and lines[0].startswith((b"\xef\xbb\xbf", b"BZh")):
-                out.write(b" ")  # else readers would take the text's first bytes for a byte order mark or for bzip2's
+                out.write(b" ")  # otherwise readers would take the first bytes for a byte order mark or for bzip2
             out.writelines(lines)
 
 
-def _tidy(data: bytes) -> bytes:
-    """The same lines, their words separated by one space, and none before or after them."""
+def _normalise_spaces(data: bytes) -> bytes:
+    """The same lines with one space between words, and none before or after them."""
     data = data.translate(_TO_SPACES)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
-def _parted(line: str) -> tuple[list[str], str]:
-    """The names of a tidy line's labels, and its text."""
+def _split_labels(line: str) -> tuple[list[str], str]:
+    """The names of the labels in a line with single spaces, and its text."""
     before, *parts = f" {line}".split(f" {_PREFIX}")
     if not parts:
         return [], line
@@ -107,8 +107,8 @@ def _parted(line: str) -> tuple[list[str], str]:
 def _lines(data: Dataset, start: int, end: int) -> Iterator[bytes]:
     texts = data.texts.slice(start, end - start).to_pylist()
     for row, (labels, text) in enumerate(zip(_labels(data, start, end), texts, strict=True), start):
-        words = _tidy(text.encode().replace(b"\n", b" "))
-        if names := _parted(words.decode())[0]:
+        words = _normalise_spaces(text.encode().replace(b"\n", b" "))
+        if names := _split_labels(words.decode())[0]:
             word = f"{_PREFIX}{names[0]}"[:60]
             raise LabelwoodError(
                 f"the text of row {row} holds the word {word!r}, which fasttext takes for a label; "
@@ -118,7 +118,7 @@ def _lines(data: Dataset, start: int, end: int) -> Iterator[bytes]:
 
 
 def _labels(data: Dataset, start: int, end: int) -> Iterator[list[bytes]]:
-    """The words that stand for the labels of each row."""
+    """Yields the words that stand for the labels of each row."""
     if data.Y is None or data.labels is None:
         yield from ([] for _ in range(start, end))
         return

@@ -1,4 +1,4 @@
-"""JSON lines: one record, or one group of rows, a line."""
+"""JSON lines: one record, or one group of rows, per line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "jsonl"
 HOLDS = frozenset({"texts", "line_breaks", "ids", "label_texts"})
 FIELDS: str | None = "json"
 RESERVED = frozenset({"id", "text", "labels", "rows"})
-_REFUSALS = (pa.ArrowException, OverflowError, UnicodeEncodeError)  # of values that are no Arrow column
+_ARROW_ERRORS = (pa.ArrowException, OverflowError, UnicodeEncodeError)  # for values that cannot become an Arrow column
 
 
 def detect(source: Source) -> bool:
@@ -32,9 +32,9 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Each block of lines is parsed by Arrow in parallel, with the types its first lines show.
+    """Arrow parses each block of lines in parallel, with the types of its first lines.
 
-    Where Arrow refuses a block, Python's own parser reads it: it takes what Arrow cannot type, or names the line.
+    If Arrow fails, Python's own parser reads the block: it accepts mixed types, or names the line at fault.
     """
     for block in reading.source.blocks():
         lines = _record_lines(block)
@@ -47,11 +47,11 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
             rows = to_dataset(table, reading)
         except RowError as e:
             raise reading.source.error(e.message, _line_of(block, e.row)) from None
-        yield with_json(rows, _decoded(block, reading.source), reading.columns) if reading.keep_unknown else rows
+        yield with_json(rows, _record_texts(block, reading.source), reading.columns) if reading.keep_unknown else rows
 
 
 def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) -> None:
-    """Writes rows (or groups) with names of labels, and ``labels.jsonl`` beside it where labels have texts."""
+    """Writes rows or groups with the names of their labels, and ``labels.jsonl`` beside them if labels have texts."""
     table, groups = to_table(data, values), data.groups
     write_label_texts(data, path)
     with text_output(path) as out:
@@ -61,11 +61,11 @@ def write(data: Dataset, path: Path, values: Mapping[str, Any] | None = None) ->
             write_json_lines(table, out, groups.fields, of_rows=data.fields)
 
 
-def _decoded(block: Block, source: Source) -> Iterator[str]:
-    """The lines that hold records, as text; a line that Arrow took and Python's parser does not is refused."""
+def _record_texts(block: Block, source: Source) -> Iterator[str]:
+    """Yields the lines with records as text; raises for a line that Arrow accepts but Python's parser does not."""
     for number, line in enumerate(block.data.split(b"\n"), block.first_line):
         if line.strip():
-            _parsed(line, source, number)
+            _parse_record(line, source, number)
             yield line.decode()
 
 
@@ -102,7 +102,7 @@ def _fast_table(block: Block, n_records: int, columns: Columns) -> Any:
 
 
 def _schema(block: Block, columns: Columns) -> Any:
-    """Types of the wanted columns, from the block's first records; None where they cannot be told."""
+    """The types of the wanted columns, from the first records of the block; None if these do not show them."""
     samples: dict[str, list[Any]] = {}
     for line in block.data[: 1 << 18].split(b"\n")[:50]:
         try:
@@ -120,18 +120,18 @@ def _schema(block: Block, columns: Columns) -> Any:
             if kind is None or (name == columns.rows and _is_partial(kind, columns)):
                 return None
             fields.append(pa.field(name, kind))
-        elif _occurs(name, block):
+        elif _may_occur(name, block):
             return None
     return pa.schema(fields) if fields else None
 
 
-def _occurs(name: str, block: Block) -> bool:
-    """Whether a later record may have the column, which Arrow would then leave out."""
+def _may_occur(name: str, block: Block) -> bool:
+    """Whether a later record may have the column; without a type for it, Arrow would leave it out."""
     return any(json.dumps(name, ensure_ascii=ascii_only).encode() in block.data for ascii_only in (True, False))
 
 
 def _is_partial(rows: Any, columns: Columns) -> bool:
-    """Whether the rows of groups are records that lack a column in the first groups."""
+    """Whether the rows of the first groups are records that lack a wanted column; later groups may have it."""
     if not pa.types.is_list(rows) or not pa.types.is_struct(rows.value_type):
         return False
     there = {field.name for field in rows.value_type}
@@ -141,7 +141,7 @@ def _is_partial(rows: Any, columns: Columns) -> bool:
 def _type_of(values: list[Any]) -> Any:
     try:
         kind = pa.infer_type(values, from_pandas=False)
-    except _REFUSALS:
+    except _ARROW_ERRORS:
         return None
     return None if _has_null(kind) else kind
 
@@ -159,7 +159,7 @@ def _slow_table(block: Block, reading: Reading) -> Any:
     records: list[dict[str, Any]] = []
     for i, line in enumerate(block.data.split(b"\n")):
         if line.strip():
-            record = _parsed(line, reading.source, block.first_line + i)
+            record = _parse_record(line, reading.source, block.first_line + i)
             records.append({name: record[name] for name in wanted if name in record})
     names = [name for name in wanted if any(name in record for record in records)]
     return pa.table({name: _array(records, name, block, reading) for name in names}) if names else _no_columns(records)
@@ -169,7 +169,7 @@ def _no_columns(records: list[dict[str, Any]]) -> Any:
     return pa.table({"": pa.nulls(len(records))})
 
 
-def _parsed(line: bytes, source: Source, number: int) -> dict[str, Any]:
+def _parse_record(line: bytes, source: Source, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line.decode())
     except UnicodeDecodeError:
@@ -189,13 +189,13 @@ def _array(records: list[dict[str, Any]], name: str, block: Block, reading: Read
         return pa.array(values)
     except MemoryError:
         raise
-    except _REFUSALS:
+    except _ARROW_ERRORS:
         kind = _first_kind(values)
         row = next((i for i, value in enumerate(values) if value is not None and not _fits(value, kind)), 0)
         shown = json.dumps(values[row])[:40]
         raise reading.source.error(
-            f"{name!r} is {shown}, which is no valid text or number, or of another kind than in other lines; "
-            "write all of them alike",
+            f"{name!r} is {shown}, which is not a valid text or number, or has another type than in other lines; "
+            "give all of them one type",
             _line_of(block, row),
         ) from None
 
@@ -207,6 +207,6 @@ def _first_kind(values: list[Any]) -> Any:
 def _fits(value: Any, kind: Any) -> bool:
     try:
         pa.array([value], kind)
-    except _REFUSALS:
+    except _ARROW_ERRORS:
         return False
     return True

@@ -1,4 +1,4 @@
-"""What the formats in numpy's npz archives share."""
+"""Functions shared by the formats in numpy's npz archives."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from labelwood.errors import InputError
 
 
 @contextlib.contextmanager
-def sound(source: Source, what: str, function: str) -> Iterator[None]:
-    """Turns whatever numpy and scipy raise over a damaged archive into one sentence.
+def archive_errors(source: Source, what: str, function: str) -> Iterator[None]:
+    """Turns every exception of numpy and scipy for a damaged archive into one sentence.
 
-    That is almost any exception: the archive's directory, its compression, an array's header and its content are
-    each read by code with errors of its own.
+    Almost any exception can occur: the archive's directory, its compression, an array's header and its content are each
+    read by other code with other errors.
     """
     try:
         yield
@@ -31,8 +31,8 @@ def sound(source: Source, what: str, function: str) -> Iterator[None]:
         raise source.error(f"is not a sound {what} ({reason}); save it again with {function}") from None
 
 
-def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float32]:
-    """Numbers as 32-bit ones, all finite."""
+def as_float32(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float32]:
+    """The values as float32; raises unless all are finite."""
     if values.dtype.kind in "fiub":
         with np.errstate(over="ignore"):
             small = np.ascontiguousarray(values, np.float32)
@@ -41,10 +41,10 @@ def floats(source: Source, what: str, values: NDArray[Any]) -> NDArray[np.float3
     raise source.error(f"{what} holds values that are not finite 32-bit numbers; replace them")
 
 
-def archive(source: Source, stream: IO[bytes]) -> Any:
-    """The archive's arrays, read when they are asked for. Objects, which could run code, are refused."""
+def open_archive(source: Source, stream: IO[bytes]) -> Any:
+    """Opens an archive whose arrays are read on access. Python objects are refused, because they could run code."""
     if stream.read(2) != b"PK":
-        raise ValueError("it is a single array and no archive")
+        raise ValueError("it is a single array and not an archive")
     with zipfile.ZipFile(stream) as packed:
         unpacked = sum(member.file_size for member in packed.infolist())
     if (excess := source.limits.excess(unpacked, stream.seek(0, io.SEEK_END))) is not None:

@@ -1,4 +1,4 @@
-"""Plain text, one document a line, for prediction; it has no labels."""
+"""Plain text for prediction: one document per line, without labels."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Rows in blocks of lines; an empty line is a row without text."""
+    """Yields the rows in blocks of lines; an empty line is a row without text."""
     for block in reading.source.blocks():
         yield Dataset(texts=pa.array(decode_block(reading.source, block), pa.large_string()))
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes a text a line; labels are not written."""
+    """Writes one text per line; raises for data with labels or texts with line breaks."""
     texts = [] if data.texts is None else data.texts.to_pylist()
     if data.texts is None or data.Y is not None or any("\n" in text or text.endswith("\r") for text in texts):
         raise LabelwoodError("text holds texts of one line and no labels; write jsonl instead")

@@ -1,5 +1,5 @@
-"""svmlight, with several labels separated by commas: ``l1,l2 f:v f:v … # comment``, no header. Ids are taken as they
-are; files that count features from one simply leave feature 0 unused."""
+"""svmlight, with several labels separated by commas: ``l1,l2 f:v f:v … # comment``, without a header. Ids stay as they
+are: a file that counts features from one leaves feature 0 unused."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ROW = re.compile(rb"\s*(#[^\n]*\n\s*)*([-+.,\d]+[ \t]+)?(qid:\d+[ \t]+)?\d+:[-+
 
 
 def detect(source: Source) -> bool:
-    """Whether the name says so, or the first row looks like labels and ``index:value`` pairs."""
+    """Whether the name ends like svmlight's, or the first row looks like labels and ``index:value`` pairs."""
     return source.name.endswith((".svm", ".svmlight", ".libsvm")) or _ROW.match(source.head) is not None
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Rows in blocks; labels are named after their ids unless a catalogue names them."""
+    """Yields the rows in blocks; labels are named after their ids unless a label file names them."""
     return sparse_pieces(reading, None, with_labels=True, svmlight=True)
 
 

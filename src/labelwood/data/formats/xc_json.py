@@ -14,7 +14,7 @@ import pyarrow as pa
 from labelwood.data.carrying import write_json_lines
 from labelwood.data.catalogue import read_catalogue
 from labelwood.data.dataset import Dataset
-from labelwood.data.fields import ids_as_they_were
+from labelwood.data.fields import original_ids
 from labelwood.data.formats import jsonl
 from labelwood.data.label_files import write_label_titles
 from labelwood.data.publishing import text_output
@@ -36,28 +36,28 @@ def detect(source: Source) -> bool:
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """A row's text is its title and content; labels are line numbers of ``lbl.json``, whatever ids it has."""
+    """Yields rows whose text is title and content; labels are line numbers of ``lbl.json``, even if it has ids."""
     reading.label_numbers = reading.label_numbers or "lines"
     labels = None if reading.catalogue_given else reading.source.sibling("lbl.json")
     if labels is not None:
         reading.describe_labels(read_catalogue(labels))
     elif reading.catalogue is None:
-        raise reading.source.error("the labels' file lbl.json is not beside it; put it there, or name a label file")
+        raise reading.source.error("the label file lbl.json is not beside it; put it there, or name a label file")
     text = reading.columns.text if reading.columns.text != Columns().text else _COLUMNS.text
     reading.columns = replace(_COLUMNS, text=text)
     yield from jsonl.pieces(reading)
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes rows to `path` and the labels to ``lbl.json`` beside it, compressed alike.
+    """Writes rows to `path`, and labels to ``lbl.json`` beside it with the same compression.
 
-    Without ``target_rel`` every label counts one.
+    Without ``target_rel``, every label has the weight one.
     """
     if data.texts is None or data.Y is None or data.labels is None:
         raise LabelwoodError("xc-json needs texts and labels, which this data does not have")
     indptr = pa.array(data.Y.indptr, pa.int64())
     rows = {
-        "uid": _numbers(data) if data.ids is None else ids_as_they_were(data.ids, data.fields),
+        "uid": _numbers(data) if data.ids is None else original_ids(data.ids, data.fields),
         "title": pa.repeat("", len(data)),
         "content": data.texts,
         "target_ind": pa.LargeListArray.from_arrays(indptr, pa.array(data.Y.indices)),

@@ -1,5 +1,5 @@
 """The Extreme Classification Repository's split format: ``trn_X_Xf.txt`` (features) beside ``trn_X_Y.txt`` (labels)
-and, where given, ``lbl_X_Xf.txt`` (label features); each with a header ``rows columns``."""
+and, if present, ``lbl_X_Xf.txt`` (label features); each with a header ``rows columns``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from labelwood.data.dataset import Dataset
 from labelwood.data.formats.sparse_lines import (
     Header,
-    numbered_labels,
+    assign_label_ids,
     sparse_pieces,
     whole_matrix,
     write_lines,
@@ -32,14 +32,14 @@ _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*-?\d+[ \t]+-?\d+[ \t\r]*(\n|$)")
 
 
 def detect(source: Source) -> bool:
-    """Whether the name is that of a feature file, or the first line is two whole numbers."""
+    """Whether the name is that of a feature file, or the first line has two whole numbers."""
     return source.name.endswith("_X_Xf.txt") or (
         source.name.endswith(".txt") and _HEADER.match(source.head) is not None
     )
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Feature rows in blocks; the labels, which are few, are read first."""
+    """Yields the feature rows in blocks. The labels are read first and whole, because they are small."""
     source = reading.source
     header = Header.of(source, "rows columns")
     Y = _labels(reading, header)
@@ -58,7 +58,7 @@ def pieces(reading: Reading) -> Iterator[Dataset]:
 
 
 def write(data: Dataset, path: Path) -> None:
-    """Writes features to `path` and labels to the file of the same name with ``_X_Y`` for ``_X_Xf``."""
+    """Writes features to `path`, and labels to the file with ``_X_Y`` instead of ``_X_Xf`` in its name."""
     if data.sparse is None:
         raise LabelwoodError("xc-split needs sparse features, which this data does not have")
     if "_X_Xf" not in path.name:
@@ -75,7 +75,7 @@ def write(data: Dataset, path: Path) -> None:
 
 
 def companions(path: Path) -> list[Path]:
-    """The file of labels."""
+    """The file of the labels."""
     return [path.with_name(path.name.replace("_X_Xf", "_X_Y"))] if "_X_Xf" in path.name else []
 
 
@@ -87,7 +87,7 @@ def _labels(reading: Reading, header: Header) -> Any:
     Y = whole_matrix(beside)
     if Y.shape[0] != header.n_rows:
         raise beside.error(f"has {Y.shape[0]} rows where {source} has {header.n_rows}; they must belong together", 1)
-    numbered_labels(reading, Y.shape[1], beside, line=1)
+    assign_label_ids(reading, Y.shape[1], beside, line=1)
     Y.data[:] = Y.data != 0
     Y.eliminate_zeros()
     return Y.astype(np.float32)

@@ -1,5 +1,5 @@
-"""The Extreme Classification Repository's text format, as first published: a header ``rows features labels``, then
-one row a line, ``l1,l2 f:v f:v …``; a line that begins with a space has no labels."""
+"""The first text format of the Extreme Classification Repository: a header ``rows features labels``, then one row per
+line, ``l1,l2 f:v f:v …``; a line that begins with a space has no labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from labelwood.data.dataset import Dataset
-from labelwood.data.formats.sparse_lines import Header, numbered_labels, sparse_pieces, write_lines
+from labelwood.data.formats.sparse_lines import Header, assign_label_ids, sparse_pieces, write_lines
 from labelwood.data.label_files import write_label_names
 from labelwood.data.reading import Reading
 from labelwood.data.source import Source
@@ -22,14 +22,14 @@ _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*-?\d+[ \t]+-?\d+[ \t]+-?\d+[ \t\r
 
 
 def detect(source: Source) -> bool:
-    """Whether the first line is three whole numbers."""
+    """Whether the first line has three whole numbers."""
     return _HEADER.match(source.head) is not None
 
 
 def pieces(reading: Reading) -> Iterator[Dataset]:
-    """Rows in blocks of lines, parsed natively and in parallel."""
+    """Yields the rows in blocks of lines, parsed by native code in parallel."""
     header = Header.of(reading.source, "rows features labels")
-    numbered_labels(reading, header.numbers[2], line=1)
+    assign_label_ids(reading, header.numbers[2], line=1)
     yield from sparse_pieces(reading, header, with_labels=True)
 
 

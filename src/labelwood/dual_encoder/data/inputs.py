@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from labelwood.arrays.pairs import checked_pairs
+from labelwood.arrays.pairs import as_pairs
 from labelwood.arrays.rows import Sparse, as_labels, from_scipy
 from labelwood.errors import LabelwoodError
 
@@ -52,7 +52,7 @@ def as_known(truth: Sparse, filters: Any, n_labels: int) -> Known:
 
 def _marked(pairs: Any, n_rows: int, n_labels: int) -> Any:
     """A one for each pair (row, label)."""
-    at = checked_pairs(pairs, n_rows)
+    at = as_pairs(pairs, n_rows)
     if len(at) and at[:, 1].max() >= n_labels:
         raise LabelwoodError(f"filters name label {at[:, 1].max()} and there are {n_labels} labels: count from zero")
     marks = sparse.csr_array((np.ones(len(at), np.float32), at.T), (n_rows, n_labels))
