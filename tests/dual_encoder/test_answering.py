@@ -15,7 +15,7 @@ from labelwood.dual_encoder.answering import onnx_graph
 from labelwood.dual_encoder.answering import queries as answering
 from labelwood.dual_encoder.answering.queries import QueryEncoder
 from labelwood.dual_encoder.data.tokens import Tokens
-from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.embedding import embed_texts
 from labelwood.dual_encoder.model.encoder import TinyEncoder, unit
 from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
@@ -44,7 +44,7 @@ def encoder_of(checkpoint, pooling="mean"):
 
 
 def expected(encoder, texts):
-    return unit(embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=16), device="cpu")).numpy()
+    return unit(embed_texts(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=16), device="cpu")).numpy()
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -14,7 +14,7 @@ from tests.dual_encoder.samples import write_checkpoint
 from transformers import GPT2Config, GPT2Model, T5Config, T5Model
 
 from labelwood.dual_encoder.data.tokens import TokenFeeder, Tokens
-from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.embedding import embed_texts
 from labelwood.dual_encoder.model.encoder import CheckpointEncoder, encoder_from_state
 from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.model.sentence_modules import SentenceModules
@@ -33,7 +33,7 @@ def checkpoint(tmp_path_factory):
 
 
 def vectors(encoder, texts=TEXTS, max_tokens=16):
-    return embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=max_tokens), device="cpu")
+    return embed_texts(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=max_tokens), device="cpu")
 
 
 def test_a_checkpoint_is_pooled_over_real_tokens_alone(checkpoint):

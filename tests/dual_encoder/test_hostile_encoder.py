@@ -272,7 +272,7 @@ def test_nothing_is_free_where_weights_take_no_bytes(name):
     if settings.get("hidden_size") == 0:
         del settings["num_attention_heads"]  # as many as transformers has where nothing is said
     with pytest.raises(ValueError, match=r"are empty|do not bear out"):
-        architectures.checked_config(settings, shapes)
+        architectures.check_config(settings, shapes)
 
 
 def _shapes_of(settings):

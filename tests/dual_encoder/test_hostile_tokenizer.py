@@ -80,10 +80,10 @@ def rules_of(model, special, **parts):
     return rules
 
 
-def _template(begin, end, ids):
-    pair = f"{begin} $A {end} {end} $B:1 {end}:1"
-    marks = list(zip((begin, end), ids, strict=True))
-    return processors.TemplateProcessing(single=f"{begin} $A {end}", pair=pair, special_tokens=marks)
+def _template(start, end, ids):
+    pair = f"{start} $A {end} {end} $B:1 {end}:1"
+    marks = list(zip((start, end), ids, strict=True))
+    return processors.TemplateProcessing(single=f"{start} $A {end}", pair=pair, special_tokens=marks)
 
 
 def _bert():
@@ -203,11 +203,11 @@ def test_a_panic_becomes_an_error_of_ours_and_an_interrupt_does_not(monkeypatch)
             raise self.error
 
     words = SubwordTokenizer(json.dumps(tokenizer()), pad_id=0)
-    words._cutting[4] = Failing(PanicException("index out of bounds\nmore"))
+    words._truncating[4] = Failing(PanicException("index out of bounds\nmore"))
     with pytest.raises(LabelwoodError, match=r"cannot read a text \(index out of bounds\): give"):
         words.encode(["dog"], 4)
     for error in (KeyboardInterrupt, SystemExit):
-        words._cutting[4] = Failing(error())
+        words._truncating[4] = Failing(error())
         with pytest.raises(error):
             words.encode(["dog"], 4)
     assert tokenizers_of_ours.SubwordTokenizer is SubwordTokenizer
@@ -232,7 +232,7 @@ def test_long_texts_are_read_some_at_a_time_so_that_an_interrupt_is_heard_betwee
             read.append(sum(map(len, texts[:-1])))
             return rules.encode_batch(texts)
 
-    rules, words._cutting[4] = words._cutting[4], Counting()
+    rules, words._truncating[4] = words._truncating[4], Counting()
     assert words.encode(texts, 4) == expected
     assert len(read) >= 3
     assert max(read) < 1 << 18, "all but the last text, which can have any length"

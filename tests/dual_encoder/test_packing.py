@@ -102,9 +102,9 @@ def test_only_training_is_compiled(encoder, monkeypatch):
     encoder.training = True  # but none of its parts, which would drop numbers
     assert torch.allclose(embed(which), expected, atol=1e-6)
     assert len(asked) == 1
-    rounded = embed.of_packed(embed.feeder.packed(which, rounded=True))
+    rounded = embed.embed_packed(embed.feeder.packed(which, rounded=True))
     assert len(rounded) > len(which)
-    assert torch.equal(embed.of_packed(embed.feeder.packed(which, rounded=True), compiled=False), rounded)
+    assert torch.equal(embed.embed_packed(embed.feeder.packed(which, rounded=True), compiled=False), rounded)
     assert torch.allclose(rounded[: len(which)], expected, atol=1e-6)
     assert len(asked) == 2
     embed.release()

@@ -18,7 +18,7 @@ def cpu(monkeypatch):
     """What the processor says that it can do."""
     known = {}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
-    monkeypatch.setattr(precision, "_a_cpu_multiplies_bf16", precision._a_cpu_multiplies_bf16.__wrapped__)
+    monkeypatch.setattr(precision, "_cpu_has_bf16", precision._cpu_has_bf16.__wrapped__)
     return known
 
 

@@ -11,7 +11,7 @@ from labelwood.dual_encoder.model.prototypes import (
     CentroidMemory,
     FreeVectors,
     LabelPrototypeNetwork,
-    first_centroids,
+    initial_centroids,
     label_clusters,
 )
 from labelwood.dual_encoder.training.losses import dynamic_margin
@@ -60,7 +60,7 @@ def test_centroids_begin_as_means_of_queries_and_not_of_unit_length():
     queries = rng.normal(size=(5, 3)).astype(np.float32)
     Y = np.float32([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]])
     texts = np.float32([[9, 9, 9]] * 3)
-    found = first_centroids(queries, from_dense(Y), texts)
+    found = initial_centroids(queries, from_dense(Y), texts)
     assert np.allclose(found[0], queries[[0, 1, 3]].mean(axis=0), atol=1e-6)
     assert np.allclose(found[1], queries[[1, 2]].mean(axis=0), atol=1e-6)
     assert (found[2] == 9).all(), "no query has it"

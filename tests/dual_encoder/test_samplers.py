@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labelwood.arrays.rows import from_dense
 from labelwood.dual_encoder.data.mining import mined
-from labelwood.dual_encoder.data.samplers import BatchSampler, Positives, QueryOrder, ahead
+from labelwood.dual_encoder.data.samplers import BatchSampler, Positives, QueryOrder, prefetch
 from labelwood.dual_encoder.settings import BatchSettings, ClusterSchedule
 
 pytestmark = pytest.mark.deep
@@ -173,7 +173,7 @@ def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the
             raise ValueError(step)
         return step
 
-    batches = ahead(make, range(9))
+    batches = prefetch(make, range(9))
     assert next(batches) == 0
     wait_until(lambda: made == [0, 1])
     assert [next(batches), next(batches)] == [1, 2]
@@ -187,7 +187,7 @@ def test_batches_are_still_made_where_no_thread_can_begin(monkeypatch):
         raise RuntimeError("cannot schedule new futures after shutdown")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
-    assert list(ahead(lambda step: -step, range(3))) == [0, -1, -2]
+    assert list(prefetch(lambda step: -step, range(3))) == [0, -1, -2]
 
 
 def wait_until(is_so, seconds=10):

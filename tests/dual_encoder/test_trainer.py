@@ -215,7 +215,7 @@ def test_a_step_asks_the_device_for_no_number(straight, checkpoint, monkeypatch,
         trainer.optimiser = Optimiser(trainer.network, trainer.settings.training, total_steps=1)
         inputs = [mode.from_tensor(tensor) for tensor in trainer.recorder.inputs]
         trainer.network.train()
-        assert len(trainer._recorded(*inputs)) == len(trainer._names)
+        assert len(trainer._gpu_step(*inputs)) == len(trainer._names)
         with pytest.raises(DataDependentOutputException):
             float(trainer.bank.sum())
 
@@ -340,7 +340,7 @@ def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
     checkpoint = write_checkpoint(tmp_path / "bert", hidden_size=32, hidden_dropout_prob=0.0)
     training = {"compile": True, "checkpoint_every": 1, "epochs": 8, "learning_rate": 1e-3, "precision": "bf16"}
     settings = still(checkpoint, batches={"size": 44}, training=training)
-    begun = weights(make(settings, device="cuda"))
+    at_first = weights(make(settings, device="cuda"))
     moved = []
     for lives in (None, 9):
         if lives:
@@ -351,7 +351,7 @@ def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
         assert trainer.course.step == (lives or 0)
         assert trainer.recorder is not None
         trainer.train()
-        moved.append(change(trainer, begun))
+        moved.append(change(trainer, at_first))
     assert (moved[1] - moved[0]).norm() < 0.1 * moved[0].norm()
 
 
