@@ -123,7 +123,7 @@ class PrimeClassifier(TextModel):
         check_deep(settings)
         from labelwood.dual_encoder.gpu.processes import Processes
 
-        processes = Processes.joined(self.device)
+        processes = Processes.connect(self.device)
         with self._computing(settings) as device:
             import torch
 

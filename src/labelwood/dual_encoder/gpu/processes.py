@@ -51,11 +51,11 @@ class Processes:
         self.device = torch.device(device)
 
     @classmethod
-    def joined(cls, device: str | None = None) -> Processes:
+    def connect(cls, device: str | None = None) -> Processes:
         """Connects to the processes that were launched together, by Accelerate; without a launch it is alone.
 
         Example:
-            >>> Processes.joined().n
+            >>> Processes.connect().n
             1
         """
         if int(os.environ.get("WORLD_SIZE") or 1) < 2 or "LOCAL_RANK" not in os.environ:
