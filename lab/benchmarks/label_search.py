@@ -28,7 +28,7 @@ from lab.benchmarks.rivals.environments import default_cache, make
 from labelwood.dual_encoder.answering.index import PrototypeIndex
 from labelwood.dual_encoder.answering.label_groups import LabelGrouping
 from labelwood.dual_encoder.data.tokens import Tokens
-from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.embedding import embed_texts
 from labelwood.dual_encoder.model.encoder import unit
 from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.settings import EncoderSettings
@@ -46,7 +46,7 @@ def vectors_of(path, n, args):
         return np.load(kept)
     encoder = load_encoder(EncoderSettings(checkpoint=str(args.checkpoint), max_tokens=args.max_tokens))
     texts = list(dict.fromkeys(read_texts(path, n)))
-    found = unit(embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=args.max_tokens), device="cpu"))
+    found = unit(embed_texts(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=args.max_tokens), device="cpu"))
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
         np.save(kept, found.numpy())

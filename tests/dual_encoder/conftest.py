@@ -1,4 +1,4 @@
-"""One thread for torch: the tests' tensors are small, and several threads would wait for each other."""
+"""One thread for torch: the tests' tensors are so small that several threads would only wait for each other."""
 
 from __future__ import annotations
 

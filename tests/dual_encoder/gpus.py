@@ -1,4 +1,4 @@
-"""Tests that only a GPU can run."""
+"""A marker for tests that need a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations and tokenizers' files that a hostile model could have; each names what is wrong with it."""
+"""Hostile configurations and tokenizer files that a model could contain, each with a name for its fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-# Of the weights that `samples.write_checkpoint` makes, with what older versions of transformers wrote beside it.
+# Fits the weights of `samples.write_checkpoint`, with settings that older versions of transformers wrote.
 CONFIG: dict[str, Any] = {
     "model_type": "bert",
     "vocab_size": 184,
@@ -73,7 +73,7 @@ _SIZES = [name for name, value in CONFIG.items() if type(value) is int and name 
 
 
 def hostile_configs(rng: random.Random, n: int = 200) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Configurations that must be refused together with the weights of `samples.write_checkpoint`."""
+    """Configurations that must be refused for the weights of `samples.write_checkpoint`."""
     for kind in _OTHER_KINDS.split():
         code = {"backbone": REPOSITORY, "backbone_kwargs": {"trust_remote_code": True}, "use_timm_backbone": False}
         yield f"type {kind}", CONFIG | {"model_type": kind}
@@ -90,13 +90,13 @@ def hostile_configs(rng: random.Random, n: int = 200) -> Iterator[tuple[str, dic
             yield f"{name} is {value!r}", CONFIG | {name: value}
     for i in range(n):
         name = rng.choice(_SIZES)
-        # Half or twice as many heads would be another encoder of the same weights.
+        # With half or twice as many heads, the same weights would be another encoder.
         factor = rng.choice([1000, 10**6] if name == "num_attention_heads" else [0.5, 1.5, 2, 1000, 10**6])
         yield f"random {i}: {name}", CONFIG | {name: int(CONFIG[name] * factor)}
 
 
 def ignored_configs() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Configurations whose strange settings have no meaning for an encoder: nothing may come of them."""
+    """Configurations with strange settings that mean nothing for an encoder: they must have no effect."""
     yield "many labels", CONFIG | {"num_labels": 10**9}
     yield "a label far away", CONFIG | {"id2label": {str(2**31): "x"}}
     yield "a type of numbers that is none", CONFIG | {"torch_dtype": "evil.function", "dtype": REPOSITORY}
@@ -105,14 +105,14 @@ def ignored_configs() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def tokenizer(**parts: Any) -> dict[str, Any]:
-    """A small file of a tokenizer, with some parts replaced."""
+    """A small tokenizer file, with some parts replaced."""
     model = {"type": "WordLevel", "vocab": {"?": 0, "dog": 1, "a": 2}, "unk_token": "?"}
     empty = dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"))
     return {"version": "1.0", **empty, "added_tokens": [], "model": model, **parts}
 
 
 def charsmap(table: dict[str, str]) -> bytes:
-    """SentencePiece's table of characters, each node of whose trie has 256 units of its own."""
+    """SentencePiece's table of characters, as a trie whose nodes have 256 units each."""
     texts, starts = b"", {}
     for new in table.values():
         starts[new] = len(texts)
@@ -132,7 +132,7 @@ def charsmap(table: dict[str, str]) -> bytes:
 
 
 def precompiled(raw: bytes) -> dict[str, Any]:
-    """The normalizer of a table of characters."""
+    """A normalizer with a table of characters."""
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(raw).decode()}
 
 
@@ -142,7 +142,7 @@ def split(pattern: str) -> dict[str, Any]:
 
 
 def replace(pattern: dict[str, str], content: str) -> dict[str, Any]:
-    """A normalizer that replaces."""
+    """A normalizer that replaces a pattern."""
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 
@@ -151,7 +151,7 @@ _MARK = {"SpecialToken": {"id": "m", "type_id": 0}}
 
 
 def template(single: list[Any], ids: list[Any] | None = None, tokens: list[str] | None = None) -> dict[str, Any]:
-    """A post-processor that adds marks."""
+    """A post-processor that adds special tokens."""
     marks = {} if ids is None else {"m": {"id": "m", "ids": ids, "tokens": tokens or ["a"] * len(ids)}}
     return {"type": "TemplateProcessing", "single": single, "pair": [_A, _B], "special_tokens": marks}
 
@@ -273,7 +273,7 @@ def _parts() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def hostile_tokenizers() -> Iterator[tuple[str, str]]:
-    """Files that must be refused."""
+    """Tokenizer files that must be refused."""
     for name, parts in _parts():
         yield name, _dumped(tokenizer(**parts))
     for name, model in _models():
@@ -283,7 +283,7 @@ def hostile_tokenizers() -> Iterator[tuple[str, str]]:
 
 
 def mutated_tokenizers(rng: random.Random, n: int = 300) -> Iterator[tuple[str, str]]:
-    """Files with small faults anywhere: each is refused, or reads any text."""
+    """Tokenizer files with small faults anywhere: each must be refused, or must encode any text."""
     table = charsmap({"A": "a", "é": "e", "ﬁ": "fi", "𝐀": "A", "\t": " "})
     places = [i for i in range(0, len(table), 4) if any(table[i : i + 4])]
     for i in range(n):
@@ -302,5 +302,5 @@ def mutated_tokenizers(rng: random.Random, n: int = 300) -> Iterator[tuple[str, 
 def _dumped(value: Any) -> str:
     try:
         return json.dumps(value)
-    except RecursionError:  # deeper than Python's own writer goes
+    except RecursionError:  # too deeply nested for Python's writer
         return '{"version": "1.0", "normalizer": ' + '{"type": "Sequence", "normalizers": [' * 5000

@@ -14,12 +14,12 @@ QUICK = {
 
 
 def changed(**tables):
-    """QUICK with other values in some of its tables."""
+    """QUICK with some values replaced."""
     return {**QUICK, **{name: {**QUICK.get(name, {}), **values} for name, values in tables.items()}}
 
 
 def texts_and_labels(n=96, n_labels=24, seed=0):
-    """Texts of three words, one of which says the label; every fourth text has another label too."""
+    """Texts of three words, one of which names the label; every fourth text has a second label."""
     rng = np.random.default_rng(seed)
     first = np.arange(n) % n_labels
     texts = [f"q{label} word{rng.integers(50)} word{rng.integers(50)}" for label in first]
@@ -33,7 +33,7 @@ def texts_and_labels(n=96, n_labels=24, seed=0):
 
 
 def write_checkpoint(folder, **others):
-    """A BERT of two layers and eight numbers, with a tokenizer, as a hub would give it."""
+    """A BERT with two layers and eight dimensions, with a tokenizer, as it would come from a hub."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 

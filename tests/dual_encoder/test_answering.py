@@ -1,4 +1,4 @@
-"""Queries are embedded as in training, one or many, and ONNX Runtime gives the vectors that torch gives."""
+"""Queries are encoded as in training, one or many at a time, and ONNX Runtime gives the same vectors as torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labelwood.dual_encoder.answering import onnx_graph
 from labelwood.dual_encoder.answering import queries as answering
 from labelwood.dual_encoder.answering.queries import QueryEncoder
 from labelwood.dual_encoder.data.tokens import Tokens
-from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.embedding import embed_texts
 from labelwood.dual_encoder.model.encoder import TinyEncoder, unit
 from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
@@ -34,7 +34,7 @@ def checkpoint(tmp_path_factory):
 
 
 def encoder_of(checkpoint, pooling="mean"):
-    """Its weights, and those of norms too, are larger than those of a new one, so that each of them matters."""
+    """An encoder whose weights, including those of norms, are so large that each of them matters."""
     encoder = load_encoder(EncoderSettings(checkpoint=checkpoint, pooling=pooling))
     with torch.random.fork_rng():
         torch.manual_seed(1)
@@ -44,12 +44,12 @@ def encoder_of(checkpoint, pooling="mean"):
 
 
 def expected(encoder, texts):
-    return unit(embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=16), device="cpu")).numpy()
+    return unit(embed_texts(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=16), device="cpu")).numpy()
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize(("backend", "least"), [("torch", 0.99999), ("onnx", 0.99999), ("onnx-int8", 0.98)])
-def test_every_backend_gives_the_encoder_s_vectors(checkpoint, pooling, backend, least):
+def test_every_backend_gives_the_vectors_of_the_encoder(checkpoint, pooling, backend, least):
     encoder = encoder_of(checkpoint, pooling)
     found = QueryEncoder(encoder, max_tokens=16, backend=backend, n_threads=1)(TEXTS)
     assert found.dtype == np.float32
@@ -57,7 +57,7 @@ def test_every_backend_gives_the_encoder_s_vectors(checkpoint, pooling, backend,
 
 
 @pytest.mark.parametrize("backend", ["onnx", "onnx-int8"])
-def test_it_does_not_matter_what_texts_come_together_or_how_many_threads_there_are(checkpoint, backend):
+def test_vectors_do_not_depend_on_other_texts_or_on_threads(checkpoint, backend):
     encoder = encoder_of(checkpoint)
     one, two = (QueryEncoder(encoder, max_tokens=16, backend=backend, n_threads=n) for n in (1, 2))
     together = one(TEXTS)
@@ -65,13 +65,13 @@ def test_it_does_not_matter_what_texts_come_together_or_how_many_threads_there_a
     assert np.array_equal(np.concatenate([two([text]) for text in TEXTS]), together)
 
 
-def test_few_texts_and_none_are_embedded_as_many_are(checkpoint):
+def test_few_texts_or_none_get_the_same_vectors_as_many(checkpoint):
     encode = QueryEncoder(encoder_of(checkpoint), max_tokens=16, n_threads=1)
     assert np.allclose(np.concatenate([encode(TEXTS[:3]), encode(TEXTS[3:])]), encode(TEXTS), atol=1e-6)
     assert encode([]).shape == (0, 8)
 
 
-def test_a_distilled_encoder_has_a_graph_too(tmp_path, checkpoint):
+def test_distilbert_has_a_graph_too(tmp_path, checkpoint):
     from transformers import DistilBertConfig, DistilBertModel
 
     encoder = encoder_of(checkpoint)
@@ -82,7 +82,7 @@ def test_a_distilled_encoder_has_a_graph_too(tmp_path, checkpoint):
     assert (found * expected(encoder, TEXTS)).sum(axis=1).min() > 0.99999
 
 
-def test_a_text_without_any_token_is_the_same_in_the_graph(checkpoint):
+def test_a_text_without_tokens_gets_the_same_vector_from_the_graph(checkpoint):
     encoder = encoder_of(checkpoint)
     rules = json.loads(encoder.tokenizer.text)
     encoder.tokenizer = SubwordTokenizer(json.dumps({**rules, "post_processor": None}), pad_id=0)
@@ -94,7 +94,7 @@ def test_a_text_without_any_token_is_the_same_in_the_graph(checkpoint):
     assert not by_onnx[0].any()
 
 
-def test_an_encoder_that_the_graph_is_not_made_for_is_refused(checkpoint, monkeypatch):
+def test_an_encoder_that_the_graph_does_not_support_is_refused(checkpoint, monkeypatch):
     with pytest.raises(LabelwoodError, match="kinds bert, distilbert"):
         QueryEncoder(TinyEncoder(), max_tokens=8, backend="onnx")
     encoder = encoder_of(checkpoint)
@@ -107,7 +107,7 @@ def test_an_encoder_that_the_graph_is_not_made_for_is_refused(checkpoint, monkey
         QueryEncoder(encoder, max_tokens=8, backend="onnx")
 
 
-def test_weights_stay_small_enough_for_processors_that_add_in_16_bits():
+def test_int8_weights_do_not_overflow_on_processors_that_add_in_16_bits():
     codes, scales = onnx_graph._as_int8(np.array([[1.0, -3.0, 0.0], [0.1, 2.0, 0.0]], np.float32))
     assert int(np.abs(codes).max()) * 255 * 2 < 2**15
     assert np.allclose(codes * scales, [[1.0, -3.0, 0.0], [0.1, 2.0, 0.0]], atol=0.03)
@@ -130,7 +130,7 @@ def model(checkpoint):
     return lw.PrimeClassifier(settings=settings, n_threads=1).fit(*texts_and_labels())
 
 
-def test_a_classifier_answers_alike_by_another_backend_and_keeps_none_of_the_last_one(model):
+def test_a_classifier_gives_similar_answers_after_its_backend_has_changed(model):
     texts = texts_and_labels()[0]
     by_torch = model.predict_topk(texts, 24)
     before = model._query_encoder()
@@ -140,7 +140,7 @@ def test_a_classifier_answers_alike_by_another_backend_and_keeps_none_of_the_las
     assert np.allclose(by_torch.scores, by_onnx.scores, atol=1e-5)
 
 
-def test_filtered_pairs_are_no_answers_and_the_next_best_take_their_places(model):
+def test_filtered_pairs_are_replaced_by_the_next_best_labels(model):
     texts = texts_and_labels()[0][:3]
     best = model.predict_topk(texts, 5)
     pairs = [(0, best.ids[0, 0]), (0, best.ids[0, 2]), (2, best.ids[2, 1])]

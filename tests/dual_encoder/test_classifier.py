@@ -1,4 +1,4 @@
-"""PrimeClassifier as users meet it: it answers, is saved and loaded, takes new labels, and says what is wrong."""
+"""PrimeClassifier as users see it: it answers, is saved and loaded, accepts new labels, and reports errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fitted(data):
 
 @pytest.fixture
 def few_are_enough(monkeypatch):
-    """The clusters of few labels are looked into alone, as those of many are."""
+    """Lets probes search only some clusters even if these have few labels."""
     monkeypatch.setattr("labelwood.dual_encoder.classifier.ENOUGH", 2)
 
 
@@ -86,7 +86,7 @@ def test_a_loaded_model_gives_the_same_answers(data, tmp_path, kind):
     assert same(model.predict_topk(data[0], 5), loaded.predict_topk(data[0], 5))
 
 
-def test_the_same_seed_gives_the_same_answers_and_leaves_torch_s_numbers_alone(data):
+def test_the_same_seed_gives_the_same_answers_and_torch_s_random_state_is_kept(data):
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
@@ -95,20 +95,20 @@ def test_the_same_seed_gives_the_same_answers_and_leaves_torch_s_numbers_alone(d
     assert torch.rand(1) == expected
 
 
-def test_a_new_label_has_a_prototype_from_its_text_alone(data):
+def test_a_new_label_gets_a_prototype_from_its_text(data):
     texts, Y, label_texts = data
     model = lw.PrimeClassifier(settings=WELL).fit(texts, Y, label_texts)
     new = model.add_labels([label_texts[5], "something else"])
     assert new == [24, 25]
     assert model.n_labels_ == 26
     nearest = model.prototypes_[24] @ model.prototypes_[:24].T
-    assert nearest.argmax() == 5, "the same text lies near the label that was trained with it"
+    assert nearest.argmax() == 5, "the new label is near the trained label with the same text"
     assert np.allclose(np.linalg.norm(model.prototypes_, axis=1), 1, atol=1e-5)
     assert (model.predict_topk([texts[5]], 26).ids >= 0).all()
 
 
 @pytest.mark.usefixtures("few_are_enough")
-def test_answers_from_some_clusters_are_those_of_the_whole_where_labels_are_there(fitted, data, tmp_path):
+def test_answers_from_some_clusters_equal_those_of_a_full_search_for_labels_in_them(fitted, data, tmp_path):
     texts = data[0]
     exact = fitted.predict_topk(texts, k=3)
     model = lw.PrimeClassifier(settings=WELL, probes=4).fit(*data)
@@ -123,7 +123,7 @@ def test_answers_from_some_clusters_are_those_of_the_whole_where_labels_are_ther
     assert same(loaded.set_params(probes=4).predict_topk(texts, k=3), some)
 
 
-def test_filters_of_a_row_cost_no_answers_in_clusters_and_do_not_touch_other_rows(fitted, data):
+def test_filters_of_a_row_neither_shorten_its_answers_nor_change_other_rows(fitted, data):
     texts, model = data[0], clone_of(fitted).set_params(probes=3)
     plain = model.predict_topk(texts, k=2)
     barred = [(0, int(label)) for label in fitted.predict_topk(texts[:1], k=20).ids[0]]
@@ -133,7 +133,7 @@ def test_filters_of_a_row_cost_no_answers_in_clusters_and_do_not_touch_other_row
 
 
 @pytest.mark.usefixtures("few_are_enough")
-def test_clusters_serve_the_scores_of_classifiers_too(data):
+def test_clusters_work_with_the_scores_of_classifiers_too(data):
     settings = {**WELL, "classifiers": {"enabled": True, "epochs": 2, "warm_up": 1}}
     model = lw.PrimeClassifier(settings=settings, probes=2).fit(*data)
     for scores in ("fused", "prototypes", "classifiers"):
@@ -145,7 +145,7 @@ def test_clusters_serve_the_scores_of_classifiers_too(data):
         assert same(model.set_params(probes=99).predict_topk(data[0], k=2), exact)
 
 
-def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_then(fitted, data, tmp_path):
+def test_missing_clusters_are_found_once_before_the_first_answer(fitted, data, tmp_path):
     fitted.save(tmp_path / "m")
     model = lw.load(tmp_path / "m")
     model.predict_topk(data[0][:2], k=3)
@@ -157,7 +157,7 @@ def test_clusters_that_are_missing_are_found_before_the_first_answer_and_only_th
 
 
 @pytest.mark.usefixtures("few_are_enough")
-def test_a_new_label_is_found_in_the_cluster_of_its_like(data):
+def test_a_new_label_is_found_in_the_cluster_of_similar_labels(data):
     texts, Y, label_texts = data
     model = lw.PrimeClassifier(settings=WELL, probes=1).fit(texts, Y, label_texts)
     before = model.clusters_.copy()
@@ -173,7 +173,7 @@ def test_a_new_label_is_found_in_the_cluster_of_its_like(data):
     assert finds_it()
     far = int(np.argmin(model.prototypes_[:new] @ model.prototypes_[new]))
     model.clusters_[new], model._index = model.clusters_[far], None
-    assert not finds_it()  # so few answers come from clusters, not from all labels
+    assert not finds_it()  # with probes, answers come only from some clusters
 
 
 def test_held_out_rows_are_measured(data):
@@ -191,7 +191,7 @@ def test_checkpoints_and_token_caches_are_used(data, tmp_path):
     assert same(model.predict_topk(data[0], 5), again.predict_topk(data[0], 5))
 
 
-def test_rows_without_labels_teach_nothing_and_are_no_error(data):
+def test_rows_without_labels_are_ignored(data):
     texts, Y, label_texts = data
     Y = Y.toarray()
     Y[:10] = 0
@@ -251,8 +251,8 @@ def test_bad_parameters_are_one_clear_sentence(data, fitted):
 
 
 @pytest.mark.parametrize("lives", [2, 5, 8])
-def test_a_whole_training_that_was_killed_comes_to_the_same_model(data, tmp_path, monkeypatch, lives):
-    """With all that has a state: held-out rows and the best weights, accumulation, chunks, filters, classifiers."""
+def test_training_that_was_killed_and_resumed_gives_the_same_model(data, tmp_path, monkeypatch, lives):
+    """With everything that has state: held-out rows, best weights, accumulation, chunks, filters, classifiers."""
     settings = changed(
         batches={"size": 16, "hard_negatives": 1},
         training={"checkpoint_every": 1, "held_out": 0.2, "patience": 3, "accumulate": 2, "chunk_size": 8, "epochs": 6},
@@ -284,12 +284,12 @@ def test_a_whole_training_that_was_killed_comes_to_the_same_model(data, tmp_path
 
 
 @pytest.mark.parametrize("n_labels", [1, 2])
-def test_a_single_text_is_enough_and_is_no_collapse(n_labels):
+def test_a_single_text_can_be_learned_without_a_warning_of_collapse(n_labels):
     model = lw.PrimeClassifier(settings=QUICK).fit(["a dog"], np.eye(n_labels)[:1], ["x", "y"][:n_labels])
     assert set(model.predict_topk(["dog", ""], 3).ids[0].tolist()) == {*range(n_labels), -1}
 
 
-def test_a_fitted_model_keeps_the_settings_it_learned_with(data, tmp_path):
+def test_a_fitted_model_keeps_the_settings_of_its_training(data, tmp_path):
     path = tmp_path / "s.toml"
     path.write_text('[encoder]\ncheckpoint = "tiny:16"\nmax_tokens = 4\n[training]\nepochs = 1\n')
     model = lw.PrimeClassifier(settings=str(path)).fit(*data)
@@ -300,7 +300,7 @@ def test_a_fitted_model_keeps_the_settings_it_learned_with(data, tmp_path):
     model.save(tmp_path / "model")
     assert model.add_labels(["another"]) == lw.load(tmp_path / "model").add_labels(["another"]) == [24]
     loaded = lw.load(tmp_path / "model").set_params(settings={"encoder": {"checkpoint": "tiny", "max_tokens": 1}})
-    assert same(loaded.predict_topk(data[0], 5), before), "other settings are for the next training"
+    assert same(loaded.predict_topk(data[0], 5), before), "new settings are only for the next training"
 
 
 def test_patience_without_rows_to_measure_on_is_one_clear_sentence(data):
@@ -309,7 +309,7 @@ def test_patience_without_rows_to_measure_on_is_one_clear_sentence(data):
             lw.PrimeClassifier(settings=settings).fit(*data)
 
 
-def test_what_is_filtered_is_no_answer_to_learn_even_if_it_is_marked_as_one():
+def test_a_filtered_pair_is_not_learned_even_if_y_has_it():
     known = as_known(as_labels([[1, 1, 0], [0, 1, 0]]), [(0, 1), (1, 2), (1, 2)], n_labels=3)
     assert known.truth.to_scipy().toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
     assert known.never_negative.to_scipy().toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
@@ -318,7 +318,7 @@ def test_what_is_filtered_is_no_answer_to_learn_even_if_it_is_marked_as_one():
 
 
 def hostile_changes(state):
-    """States that contradict themselves, by what is wrong with them."""
+    """States with one contradiction each, and a name for it."""
     arrays, mixer = state.arrays, state.parts["mixer"]
     other = {"layer.linear1.weight": np.zeros((3, 32), np.float32)}
     settings = state.params["settings"]
@@ -354,7 +354,7 @@ def test_hostile_files_are_refused(fitted, tmp_path):
         assert "\n" not in str(e.value), name
 
 
-def test_hostile_clusters_are_refused_without_verification_too(fitted, data, tmp_path):
+def test_hostile_clusters_are_refused_even_without_verification(fitted, data, tmp_path):
     for name, state in hostile_changes(fitted.state()):
         if name.startswith("clusters"):
             store.write(tmp_path / name, state)
@@ -371,8 +371,8 @@ def test_labelwood_and_its_command_line_do_not_import_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_pairs_in_filters_are_neither_right_nor_wrong():
-    """Every text is the text of a label that is not its own, and would never get away from it."""
+def test_filtered_pairs_are_neither_positives_nor_negatives():
+    """Every text equals the text of a wrong label, so without filters it would be pushed away from itself."""
     n = 32
     texts = [f"thing{i} kind{i % 4}" for i in range(n)]
     Y = np.roll(np.eye(n), 1, axis=1)
@@ -385,13 +385,13 @@ def test_pairs_in_filters_are_neither_right_nor_wrong():
 
 
 @pytest.mark.parametrize(("filters", "says"), [([(99, 0)], "row 99"), ([(0, 99)], "label 99"), ([0], "shape")])
-def test_filters_that_name_no_pairs_are_one_clear_sentence(filters, says):
+def test_invalid_filters_are_one_clear_sentence(filters, says):
     texts, Y, label_texts = texts_and_labels()
     with pytest.raises(LabelwoodError, match=says):
         lw.PrimeClassifier(settings=QUICK).fit(texts, Y, label_texts, filters=filters)
 
 
-def test_a_model_that_has_answered_can_be_copied_and_pickled(fitted, data):
+def test_a_model_can_be_copied_and_pickled_after_it_has_answered(fitted, data):
     wanted = fitted.predict_topk(data[0][:5], 3)
     for other in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
         assert same(other.predict_topk(data[0][:5], 3), wanted)

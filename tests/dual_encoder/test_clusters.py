@@ -1,4 +1,4 @@
-"""Clusters that batches and free vectors are made of."""
+"""The clusters of equal size that batches and free vectors use."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_every_vector_is_in_one_cluster_and_sizes_differ_by_at_most_one(n, n_lev
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_vectors_that_belong_together_are_found():
+def test_clusters_of_similar_vectors_are_found():
     kind = np.random.default_rng(0).permutation(np.repeat(np.arange(8), 50))
     members, starts = clusters(8 * torch.eye(8)[kind] + rows(400), 3, seed=0)
     assert all(len(set(kind[some].tolist())) == 1 for some in np.split(members, starts[1:-1]))
 
 
-def test_clusters_are_as_tight_as_those_of_a_tree():
+def test_clusters_are_as_compact_as_those_of_a_tree():
     vectors = torch.nn.functional.normalize(rows(2048, dim=16), dim=1)
 
     def tightness(members, starts):
@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_clusters():
     assert one == same != other
 
 
-def test_vectors_that_are_all_the_same_are_halved_too():
+def test_equal_vectors_are_halved_too():
     members, starts = clusters(torch.ones(9, 2), 2, seed=0)
     assert sorted(members.tolist()) == list(range(9))
     assert np.diff(starts).tolist() == [3, 2, 2, 2]

@@ -1,4 +1,4 @@
-"""Checkpoints are read as data: safetensors and a tokenizer's file, no code and no pickles."""
+"""Checkpoints are read as data: safetensors and a tokenizer file, without code or pickles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.dual_encoder.samples import write_checkpoint
 from transformers import GPT2Config, GPT2Model, T5Config, T5Model
 
 from labelwood.dual_encoder.data.tokens import TokenFeeder, Tokens
-from labelwood.dual_encoder.model.embedding import embedded
+from labelwood.dual_encoder.model.embedding import embed_texts
 from labelwood.dual_encoder.model.encoder import CheckpointEncoder, encoder_from_state
 from labelwood.dual_encoder.model.pretrained import load_encoder
 from labelwood.dual_encoder.model.sentence_modules import SentenceModules
@@ -33,10 +33,10 @@ def checkpoint(tmp_path_factory):
 
 
 def vectors(encoder, texts=TEXTS, max_tokens=16):
-    return embedded(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=max_tokens), device="cpu")
+    return embed_texts(encoder, Tokens.of(texts, encoder.tokenizer, max_tokens=max_tokens), device="cpu")
 
 
-def test_a_checkpoint_is_pooled_over_real_tokens_alone(checkpoint):
+def test_pooling_ignores_padding(checkpoint):
     encoder = load_encoder(EncoderSettings(checkpoint=checkpoint))
     assert encoder.dim == 8
     together = vectors(encoder)
@@ -47,13 +47,13 @@ def test_a_checkpoint_is_pooled_over_real_tokens_alone(checkpoint):
         assert torch.allclose(vector, alone, atol=1e-5)
 
 
-def test_tokens_have_marks_and_are_cut(checkpoint):
+def test_tokens_include_special_tokens_and_are_truncated(checkpoint):
     tokenizer = load_encoder(EncoderSettings(checkpoint=checkpoint)).tokenizer
     assert tokenizer.encode(["q0 q1 nothing"], 16) == [[2, 4, 5, 1, 3]]
     assert tokenizer.encode(["q0 q1 nothing"], 4) == [[2, 4, 5, 3]]
 
 
-def test_pooling_by_the_first_token_differs(checkpoint):
+def test_pooling_by_the_first_token_gives_other_vectors(checkpoint):
     means, firsts = (vectors(load_encoder(EncoderSettings(checkpoint=checkpoint, pooling=p))) for p in ("mean", "cls"))
     assert not torch.allclose(means, firsts, atol=1e-3)
 
@@ -68,7 +68,7 @@ POOLINGS = [
 ]
 
 
-def test_a_checkpoint_of_the_hub_is_read_as_a_folder_is(tmp_path, monkeypatch):
+def test_a_checkpoint_on_the_hub_is_read_like_a_folder(tmp_path, monkeypatch):
     folder = tmp_path / "cached"
     write_checkpoint(folder)
     modules = [{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}]
@@ -83,7 +83,7 @@ def test_a_checkpoint_of_the_hub_is_read_as_a_folder_is(tmp_path, monkeypatch):
     assert asked == [("somebody/encoder", "modules.json"), ("somebody/encoder", "1_Pooling/config.json")]
 
 
-def test_a_name_that_the_hub_does_not_know_or_cannot_tell_has_no_modules(monkeypatch):
+def test_a_checkpoint_without_modules_on_the_hub_uses_mean_pooling(monkeypatch):
     def not_there(name, file):
         raise OSError("no way to the hub")
 
@@ -98,7 +98,7 @@ def test_a_name_that_the_hub_does_not_know_or_cannot_tell_has_no_modules(monkeyp
         GPT2Model(GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=16, vocab_size=200)),
     ],
 )
-def test_a_checkpoint_of_a_kind_that_could_not_be_loaded_again_is_refused_before_training(checkpoint, tmp_path, model):
+def test_an_unsupported_kind_of_checkpoint_is_refused_before_training(checkpoint, tmp_path, model):
     model.save_pretrained(tmp_path)
     shutil.copy(Path(checkpoint) / "tokenizer.json", tmp_path)
     with pytest.raises(LabelwoodError, match=f"its type is '{model.config.model_type}'; known are albert, bert"):
@@ -125,16 +125,18 @@ def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path)
 
     list_modules(kinds)
     assert load_encoder(EncoderSettings(checkpoint=str(folder))).dim == 8
-    assert load_encoder(EncoderSettings(checkpoint=str(folder))).pooling == "mean", "nothing says how it pools"
+    assert load_encoder(EncoderSettings(checkpoint=str(folder))).pooling == "mean", "the default"
     (folder / "1_Pooling").mkdir()
     for config, pooling in POOLINGS:
         (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 8, **config}))
         if pooling in ("mean", "cls"):
             assert load_encoder(EncoderSettings(checkpoint=str(folder))).pooling == pooling
         else:
-            with pytest.raises(LabelwoodError, match=f"pools its tokens by {pooling}, which is not known"):
+            with pytest.raises(LabelwoodError, match=f"pools its tokens by {pooling}, which is not supported"):
                 load_encoder(EncoderSettings(checkpoint=str(folder)))
-        assert load_encoder(EncoderSettings(checkpoint=str(folder), pooling="cls")).pooling == "cls", "it is asked for"
+        assert load_encoder(EncoderSettings(checkpoint=str(folder), pooling="cls")).pooling == "cls", (
+            "set by the caller"
+        )
     (folder / "1_Pooling" / "config.json").write_text("[1]")
     with pytest.raises(LabelwoodError, match="does not say how an encoder pools"):
         load_encoder(EncoderSettings(checkpoint=str(folder)))
@@ -143,13 +145,13 @@ def test_a_folder_of_sentence_transformers_is_a_checkpoint(checkpoint, tmp_path)
         load_encoder(EncoderSettings(checkpoint=str(folder)))
 
 
-def test_an_encoder_and_its_state_give_the_same_vectors(checkpoint):
+def test_an_encoder_restored_from_its_state_gives_the_same_vectors(checkpoint):
     for settings in (EncoderSettings(checkpoint=checkpoint), EncoderSettings(checkpoint="tiny:8")):
         encoder = load_encoder(settings)
         assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
 
 
-def test_what_was_learned_is_not_rounded_to_what_the_checkpoint_was_kept_in(tmp_path):
+def test_weights_are_not_rounded_to_the_precision_of_the_checkpoint(tmp_path):
     from transformers import AutoModel
 
     write_checkpoint(tmp_path)
@@ -160,7 +162,7 @@ def test_what_was_learned_is_not_rounded_to_what_the_checkpoint_was_kept_in(tmp_
     assert torch.equal(vectors(encoder), vectors(encoder_from_state(encoder.state())))
 
 
-def test_weights_that_a_checkpoint_lacks_are_an_error_unless_they_are_not_used(tmp_path, capfd):
+def test_missing_weights_are_an_error_unless_they_are_unused(tmp_path, capfd):
     from safetensors.numpy import load_file, save_file
 
     write_checkpoint(tmp_path)
@@ -178,7 +180,7 @@ def test_weights_that_a_checkpoint_lacks_are_an_error_unless_they_are_not_used(t
         load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
 
 
-def test_texts_are_never_longer_than_asked_for_not_even_by_marks_and_padding(checkpoint):
+def test_texts_with_special_tokens_and_padding_keep_within_the_maximal_length(checkpoint):
     encoder = load_encoder(EncoderSettings(checkpoint=checkpoint, max_tokens=32))
     for n in (1, 2, 30, 32):
         tokens = Tokens.of(["q1 " * 60, "q1"], encoder.tokenizer, max_tokens=n)
@@ -188,12 +190,12 @@ def test_texts_are_never_longer_than_asked_for_not_even_by_marks_and_padding(che
 
 
 @pytest.mark.parametrize("longer", [{"max_tokens": 33}, {"max_label_tokens": 33}])
-def test_more_tokens_than_there_are_positions_are_one_clear_sentence(checkpoint, longer):
+def test_more_tokens_than_positions_are_one_clear_sentence(checkpoint, longer):
     with pytest.raises(ParameterError, match="at most 32 tokens"):
         load_encoder(EncoderSettings(checkpoint=checkpoint, **longer))
 
 
-def test_positions_that_are_counted_from_behind_padding_are_fewer(checkpoint):
+def test_positions_that_start_after_padding_allow_fewer_tokens(checkpoint):
     from transformers import RobertaConfig, RobertaModel
 
     encoder = load_encoder(EncoderSettings(checkpoint=checkpoint))
@@ -217,7 +219,7 @@ def test_weights_that_are_not_safetensors_are_refused(checkpoint, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "reason"), [("unheard-of", "its type is 'unheard-of'"), ("bert", "asks for code .*'auto_map'")]
 )
-def test_code_that_comes_with_a_checkpoint_is_not_run(tmp_path, kind, reason):
+def test_code_of_a_checkpoint_is_not_run(tmp_path, kind, reason):
     write_checkpoint(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     config |= {"auto_map": {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}, "model_type": kind}
@@ -228,7 +230,7 @@ def test_code_that_comes_with_a_checkpoint_is_not_run(tmp_path, kind, reason):
 
 
 @pytest.mark.parametrize("name", ["no/such/folder/here", "tiny:x", "tiny:0"])
-def test_an_encoder_that_is_not_there_is_one_clear_sentence(name, monkeypatch):
+def test_a_missing_encoder_is_one_clear_sentence(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(LabelwoodError) as e:
         load_encoder(EncoderSettings(checkpoint=name))
@@ -238,7 +240,7 @@ def test_an_encoder_that_is_not_there_is_one_clear_sentence(name, monkeypatch):
 
 
 def hostile(state, **changes):
-    """The state with another configuration, or with another array, or with other bytes in one."""
+    """The state with another configuration, with other arrays, or with changed bytes in an array."""
     config = {**state.fitted["config"], **changes.pop("config", {})}
     arrays = {**state.arrays, **changes.pop("arrays", {})}
     if "becomes" in changes:

@@ -1,4 +1,4 @@
-"""Classifiers on top of an encoder: their loss, which weights move, and how they are used, saved and loaded."""
+"""Classifiers on top of an encoder: their loss, which weights change, and how they are used, saved and loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def settings_with(**classifiers):
 
 
 def made(n=40, n_labels=10, dim=16, seed=0):
-    """Unit queries and prototypes that have nothing to do with each other, and rows × labels."""
+    """Random unit vectors of queries and prototypes, and rows × labels."""
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(n + n_labels, dim)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -54,28 +54,28 @@ def loss_by_hand(similarities, truth, *, margin, n_positives, n_negatives, weigh
 
 
 @pytest.mark.parametrize("weighting", ["losses", "masked"])
-def test_the_loss_is_that_of_the_hardest_positives_and_negatives(weighting):
+def test_the_loss_uses_the_hardest_positives_and_negatives(weighting):
     rng = np.random.default_rng(1)
     sims, truth = rng.uniform(-1, 1, (5, 9)), rng.random((5, 9)) < 0.4
-    truth[0, 1:] = False  # fewer positives than are asked for
+    truth[0, 1:] = False  # fewer positives than n_positives
     truth[0, 0] = True
     how = {"margin": 0.3, "n_positives": 3, "n_negatives": 4, "weighting": weighting, "temperature": 0.2}
     found = hardest_triplets(torch.from_numpy(sims), torch.from_numpy(truth), torch.from_numpy(truth), **how)
     assert found.item() == pytest.approx(loss_by_hand(sims, truth, **how), rel=1e-9)
 
 
-def test_a_row_whose_columns_are_all_true_costs_nothing():
+def test_a_row_with_only_true_columns_has_no_loss():
     every = torch.ones(1, 3, dtype=torch.bool)
     assert hardest_triplets(torch.zeros(1, 3), every, every).item() == 0
 
 
-def test_a_spared_column_is_neither_positive_nor_negative():
+def test_a_never_negative_column_is_neither_positive_nor_negative():
     sims, truth = torch.tensor([[0.5, 0.9, 0.4]]), torch.tensor([[True, False, False]])
     never_negative = torch.tensor([[True, True, False]])
     assert hardest_triplets(sims, truth, never_negative).item() == pytest.approx(0.1)
 
 
-def test_pairs_of_a_filter_are_no_negatives():
+def test_filtered_pairs_are_no_negatives():
     queries, prototypes, Y = made()
     marks = Y.to_scipy().toarray()
     marks[1, 4] = 1  # a pair that is neither right nor wrong
@@ -89,13 +89,13 @@ def test_pairs_of_a_filter_are_no_negatives():
         model.fit_classifiers(texts, Y, filters=[(0, 24)])
 
 
-def test_weights_begin_as_unit_prototypes():
+def test_weights_start_as_unit_prototypes():
     queries, prototypes, Y = made()
     trainer = ClassifierTrainer(queries, 3 * prototypes, Y, settings_with())
     assert np.allclose(trainer.weights.weight.detach().numpy(), prototypes, atol=1e-6)
 
 
-def test_only_labels_of_the_batch_move():
+def test_only_weights_of_labels_in_the_batch_change():
     queries, prototypes, Y = made()
     trainer = ClassifierTrainer(queries, prototypes, Y, settings_with(warm_up=0))
     before = trainer.weights.weight.detach().clone()
@@ -104,7 +104,7 @@ def test_only_labels_of_the_batch_move():
     assert moved == [1, 2, 4]
 
 
-def test_what_prototypes_do_not_know_is_learned_and_labels_without_rows_keep_theirs():
+def test_classifiers_learn_from_rows_and_labels_without_rows_keep_their_prototypes():
     queries, prototypes, Y = made(n_labels=11, dim=64)
     Y = as_labels(Y.to_scipy().toarray() * (np.arange(11) < 10), 40)
     rows = np.flatnonzero(np.diff(Y.indptr))
@@ -125,7 +125,7 @@ def test_what_prototypes_do_not_know_is_learned_and_labels_without_rows_keep_the
     assert share_right(learned) > 0.8
 
 
-def test_near_queries_share_batches_if_that_is_asked_for():
+def test_similar_queries_share_batches_if_cluster_size_says_so():
     queries, prototypes, Y = made()
     trainer = ClassifierTrainer(queries, prototypes, Y, settings_with(cluster_size=4))
     assert np.diff(trainer.order.starts).min() > 1
@@ -173,7 +173,7 @@ def test_a_model_answers_with_prototypes_classifiers_or_both(fitted, data):
     assert np.array_equal(fitted.predict_topk(data[0], 24).ids, scores_of(fitted, data, "fused").ids)
 
 
-def test_classifiers_can_be_added_to_a_fitted_model_and_are_the_same(fitted, data):
+def test_classifiers_added_to_a_fitted_model_equal_those_of_fit(fitted, data):
     model = lw.PrimeClassifier(settings=changed(classifiers={**CLASSIFIERS, "enabled": False})).fit(*data)
     assert model.classifiers_ is None
     before = model.prototypes_.copy()

@@ -1,4 +1,4 @@
-"""A model's encoder is of a known kind, of the sizes of its weights, and comes from its files alone."""
+"""A model's encoder must be of a known kind, with the sizes of its weights, and come only from its own files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from labelwood.dual_encoder.settings import EncoderSettings
 from labelwood.errors import LabelwoodError, ModelError
 from labelwood.store import State
 
-# The lowest version of transformers has DeBERTa with functions that the newest torch warns of.
+# In the oldest supported version of transformers, DeBERTa uses functions that the newest torch warns about.
 WARNING = "ignore:.torch.jit.script. is deprecated:DeprecationWarning"
 pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings(WARNING)]
 IDS = torch.tensor([[2, 5, 6, 7, 3]])
@@ -65,7 +65,7 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch):
-    """Whoever asks the hub, or any other machine, fails."""
+    """Makes every request to the hub or to another machine fail."""
 
     def refuse(*_, **__):
         raise AssertionError("the network was asked")
@@ -96,12 +96,12 @@ def vectors(encoder):
         return encoder(IDS, torch.ones_like(IDS, dtype=torch.bool))
 
 
-def test_the_list_of_kinds_is_the_one_that_is_tested():
+def test_all_supported_kinds_are_tested():
     assert KINDS.keys() == architectures.ARCHITECTURES.keys()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_known_kind_comes_back_as_it_was_without_the_network(tmp_path, kind):
+def test_every_kind_is_saved_and_loaded_without_the_network(tmp_path, kind):
     model = model_of(kind)
     with torch.no_grad():
         expected = model(input_ids=IDS).last_hidden_state.mean(dim=1)
@@ -110,13 +110,13 @@ def test_every_known_kind_comes_back_as_it_was_without_the_network(tmp_path, kin
     state = encoder.state()
     again = encoder_from_state(state)
     assert torch.equal(vectors(again), vectors(encoder))
-    assert again.state().fitted == state.fitted, "a model that was loaded is saved as it was"
+    assert again.state().fitted == state.fitted, "a loaded model is saved unchanged"
     whole = json.loads(encoder.model.config.to_json_string(use_diff=False))
     older = replace(state, fitted={**state.fitted, "config": whole})
-    assert torch.equal(vectors(encoder_from_state(older)), vectors(encoder)), "as earlier versions have saved it"
+    assert torch.equal(vectors(encoder_from_state(older)), vectors(encoder)), "saved by an earlier version"
 
 
-def test_weights_with_the_names_of_another_head_and_of_older_versions_are_found(tmp_path):
+def test_weights_with_names_of_other_models_and_older_versions_are_found(tmp_path):
     model = model_of("bert")
     settings = written(tmp_path, model)
     weights = load_file(tmp_path / "model.safetensors")
@@ -134,7 +134,7 @@ def test_weights_with_the_names_of_another_head_and_of_older_versions_are_found(
     assert torch.allclose(vectors(load_encoder(settings)), expected, atol=1e-6)
 
 
-def test_weights_in_several_files_are_found_and_none_outside_of_the_checkpoint(tmp_path):
+def test_weights_are_read_from_several_files_but_only_within_the_checkpoint(tmp_path):
     model = model_of("bert")
     settings = written(tmp_path / "one", model)
     whole = vectors(load_encoder(settings))
@@ -142,13 +142,13 @@ def test_weights_in_several_files_are_found_and_none_outside_of_the_checkpoint(t
     (tmp_path / "one" / "model.safetensors").unlink()
     assert torch.equal(vectors(load_encoder(settings)), whole)
     index = tmp_path / "one" / "model.safetensors.index.json"
-    for file, reason in (("../x.safetensors", "outside of itself"), ("x.bin", "not list files of safetensors")):
+    for file, reason in (("../x.safetensors", "outside its folder"), ("x.bin", "not list files of safetensors")):
         index.write_text(json.dumps({"weight_map": {"a": file}}))
         with pytest.raises(LabelwoodError, match=reason):
             load_encoder(settings)
 
 
-def test_a_checkpoint_that_names_an_adapter_is_read_without_it(tmp_path):
+def test_an_adapter_named_by_a_checkpoint_is_ignored(tmp_path):
     settings = written(tmp_path, model_of("bert"))
     before = vectors(load_encoder(settings))
     adapter = {"peft_type": "LORA", "base_model_name_or_path": REPOSITORY, "auto_mapping": {"base_model_class": "evil"}}
@@ -177,7 +177,7 @@ def test_hostile_configurations_are_refused_by_one_sentence(state, seed):
     assert n > 400
 
 
-def test_settings_without_a_meaning_do_nothing(state):
+def test_inert_settings_have_no_effect(state):
     expected = vectors(encoder_from_state(replace(state, fitted={**state.fitted, "config": CONFIG})))
     for name, config in ignored_configs():
         encoder = encoder_from_state(replace(state, fitted={**state.fitted, "config": config}))
@@ -186,7 +186,7 @@ def test_settings_without_a_meaning_do_nothing(state):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_setting_of_any_kind_can_be_larger_than_the_weights_bear_out(tmp_path, kind):
+def test_no_setting_can_be_larger_than_the_weights_allow(tmp_path, kind):
     state = load_encoder(written(tmp_path, model_of(kind))).state()
     config = state.fitted["config"]
     unbound = {"max_position_embeddings", "local_attention", "global_attn_every_n_layers"}
@@ -196,7 +196,7 @@ def test_no_setting_of_any_kind_can_be_larger_than_the_weights_bear_out(tmp_path
             continue
         for larger in (10**7, 2**31, 10**18) if name in unbound else (value + 1, 10**6, 2**31, 10**18):
             if kind == "albert" and name == "num_hidden_layers" and larger == value + 1:
-                continue  # its layers share their weights
+                continue  # the layers share their weights
             with pytest.raises(ModelError):
                 encoder_from_state(replace(state, fitted={**state.fitted, "config": {**config, name: larger}}))
 
@@ -218,7 +218,7 @@ def test_a_checkpoint_that_asks_for_code_is_refused_before_training(tmp_path, na
         load_encoder(settings)
 
 
-def test_a_checkpoint_s_settings_that_mean_nothing_are_left_out_of_what_is_saved(tmp_path):
+def test_inert_settings_of_a_checkpoint_are_not_saved(tmp_path):
     settings = written(tmp_path, model_of("bert"))
     config = json.loads((tmp_path / "config.json").read_text())
     more = {
@@ -233,14 +233,14 @@ def test_a_checkpoint_s_settings_that_mean_nothing_are_left_out_of_what_is_saved
     assert not any(getattr(module, "gradient_checkpointing", False) for module in modules)
 
 
-def test_the_version_of_transformers_is_one_that_is_allowed():
+def test_the_installed_version_of_transformers_is_allowed():
     from packaging.specifiers import SpecifierSet
 
     assert transformers.__version__ in SpecifierSet(">=5.10.1,<6")
 
 
 def _state_of(kind, **changes):
-    """What a model of a kind would have saved, whatever its settings lead to."""
+    """The state that a model of a kind would have saved, even if its settings are invalid."""
     settings = {"model_type": kind, **KINDS[kind], **changes}
     with torch.device("meta"):
         model = architectures.new_model(settings)
@@ -265,18 +265,18 @@ _FREE = {
 
 @pytest.mark.filterwarnings("ignore:Initializing zero-element tensors:UserWarning")
 @pytest.mark.parametrize("name", _FREE)
-def test_nothing_is_free_where_weights_take_no_bytes(name):
+def test_settings_are_checked_even_if_weights_are_empty(name):
     kind, changes = _FREE[name]
     settings = {"model_type": kind, **KINDS[kind], **changes}
     shapes = _shapes_of(settings)
     if settings.get("hidden_size") == 0:
-        del settings["num_attention_heads"]  # as many as transformers has where nothing is said
-    with pytest.raises(ValueError, match=r"are empty|do not bear out"):
-        architectures.checked_config(settings, shapes)
+        del settings["num_attention_heads"]  # transformers then uses its default
+    with pytest.raises(ValueError, match=r"are empty|contradicts its weights"):
+        architectures.check_config(settings, shapes)
 
 
 def _shapes_of(settings):
-    computed = settings.pop("sinusoidal_pos_embds", False)  # not even here: it takes long
+    computed = settings.pop("sinusoidal_pos_embds", False)  # computing them takes long even on the meta device
     with torch.device("meta"):
         model = architectures.new_model(settings)
     if computed:
@@ -284,7 +284,7 @@ def _shapes_of(settings):
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def test_prototypes_of_no_size_are_refused():
+def test_prototypes_without_dimensions_are_refused():
     none = np.empty((10**8, 0), np.float32)
     arrays = {"prototypes": none, "free_vectors": none[:0], "centres": none[:0]}
     with pytest.raises(ModelError, match="prototypes are not vectors of 0"):
@@ -304,14 +304,14 @@ _UNREADABLE = {
 
 
 @pytest.mark.parametrize("name", _UNREADABLE)
-def test_an_encoder_that_cannot_read_a_text_is_refused_when_it_is_loaded(name):
+def test_an_encoder_that_cannot_encode_a_text_is_refused_on_loading(name):
     kind, changes = _UNREADABLE[name]
     with pytest.raises(ModelError) as e:
         encoder_from_state(_state_of(kind, **changes))
     assert "\n" not in str(e.value)
 
 
-def test_what_reading_a_text_leads_to_is_one_sentence(state, monkeypatch):
+def test_an_error_while_encoding_is_one_clear_sentence(state, monkeypatch):
     def fail(*_):
         raise RuntimeError("sizes differ\nat many lines")
 
@@ -321,7 +321,7 @@ def test_what_reading_a_text_leads_to_is_one_sentence(state, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_encoder_has_marks_outside_of_its_vocabulary_which_transformers_warns_of(kind):
+def test_no_encoder_has_special_tokens_outside_its_vocabulary(kind):
     config = architectures.new_config({"model_type": kind, **KINDS[kind]})
     marks = [value for name, value in config.to_dict().items() if name.endswith("_token_id") and value is not None]
     assert all(0 <= mark < config.vocab_size for mark in marks)

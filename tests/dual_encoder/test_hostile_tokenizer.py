@@ -1,4 +1,4 @@
-"""A tokenizer's file is refused before it ends the process, or takes all time and memory; real ones are not."""
+"""A hostile tokenizer file is refused before it ends the process or takes all time and memory; real ones work."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from labelwood.errors import LabelwoodError, ModelError
 pytestmark = pytest.mark.deep
 
 TEXTS = ["", " ", "dog", "A dog, é ﬁ 中文 𝐀\t\n!", "a" * 3000, " " * 3000 + "x", "é" * 500, "\u0301" * 100, "\0"]
-MEMORY = 3 << 30  # bytes of addresses
-# Reads files' texts from its input; says of each whether it was refused, and in how many lines, or read all texts.
+MEMORY = 3 << 30  # bytes of address space
+# Reads tokenizer files from its input. Prints for each whether it was refused, with how many lines, or read all texts.
 WORKER = """
 import json, resource, sys
 from labelwood.errors import LabelwoodError
@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 
 def outcomes(cases):
-    """What a process of its own, with little memory, says of each file; nothing may reach the terminal."""
+    """The result for each file in a separate process with little memory; nothing may be printed to the terminal."""
     given = "\n".join(map(json.dumps, [TEXTS, *(text for _, text in cases)]))
     command = [sys.executable, "-c", WORKER, str(MEMORY)]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=300, check=False)
@@ -66,7 +66,7 @@ def test_hostile_files_are_refused_by_one_sentence():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_files_with_faults_are_refused_or_read_any_text(seed):
+def test_files_with_faults_are_refused_or_can_encode_any_text(seed):
     found = outcomes(list(mutated_tokenizers(random.Random(seed))))
     assert {said.split()[0] for said in found.values()} == {"refused", "read"}
     assert not any(said.startswith("refused") and not said.startswith("refused 0") for said in found.values())
@@ -80,10 +80,10 @@ def rules_of(model, special, **parts):
     return rules
 
 
-def _template(begin, end, ids):
-    pair = f"{begin} $A {end} {end} $B:1 {end}:1"
-    marks = list(zip((begin, end), ids, strict=True))
-    return processors.TemplateProcessing(single=f"{begin} $A {end}", pair=pair, special_tokens=marks)
+def _template(start, end, ids):
+    pair = f"{start} $A {end} {end} $B:1 {end}:1"
+    marks = list(zip((start, end), ids, strict=True))
+    return processors.TemplateProcessing(single=f"{start} $A {end}", pair=pair, special_tokens=marks)
 
 
 def _bert():
@@ -162,7 +162,7 @@ def _everything():
 
 
 @pytest.mark.parametrize("make", [_bert, _roberta, _llama_like, _xlm_roberta, _albert, _everything])
-def test_real_kinds_of_tokenizers_read_as_their_library_does(make):
+def test_real_kinds_of_tokenizers_give_the_tokens_of_the_library(make):
     rules = make()
     rules.enable_truncation(64)
     rules.enable_padding(length=100)
@@ -173,14 +173,14 @@ def test_real_kinds_of_tokenizers_read_as_their_library_does(make):
     assert words.text == SubwordTokenizer(words.text, pad_id=1).text
 
 
-def test_older_files_that_do_not_name_their_model_are_read():
+def test_older_files_without_a_model_type_are_read():
     for make in (_bert, _roberta, _xlm_roberta, _everything):
         file = json.loads(make().to_str())
         kind = file["model"].pop("type")
         assert SubwordTokenizer(json.dumps(file), pad_id=0).encode(["dog"], 8) == [make().encode("dog").ids], kind
 
 
-def test_a_table_of_characters_does_what_it_says():
+def test_a_table_of_characters_replaces_characters():
     words = SubwordTokenizer(json.dumps(tokenizer(normalizer=precompiled(charsmap({"D": "d", "é": "og"})))), pad_id=0)
     assert words.encode(["Dé", "dog", "D"], 4) == [[1], [1], [0]]
 
@@ -191,8 +191,8 @@ def test_simple_patterns_are_safe(pattern):
     Regex(pattern)
 
 
-def test_a_panic_becomes_an_error_of_ours_and_an_interrupt_does_not(monkeypatch):
-    class PanicException(BaseException):  # as the library in Rust raises it
+def test_a_panic_becomes_a_labelwood_error_but_ctrl_c_does_not(monkeypatch):
+    class PanicException(BaseException):  # as raised by the library in Rust
         pass
 
     class Failing:
@@ -203,17 +203,17 @@ def test_a_panic_becomes_an_error_of_ours_and_an_interrupt_does_not(monkeypatch)
             raise self.error
 
     words = SubwordTokenizer(json.dumps(tokenizer()), pad_id=0)
-    words._cutting[4] = Failing(PanicException("index out of bounds\nmore"))
+    words._truncating[4] = Failing(PanicException("index out of bounds\nmore"))
     with pytest.raises(LabelwoodError, match=r"cannot read a text \(index out of bounds\): give"):
         words.encode(["dog"], 4)
     for error in (KeyboardInterrupt, SystemExit):
-        words._cutting[4] = Failing(error())
+        words._truncating[4] = Failing(error())
         with pytest.raises(error):
             words.encode(["dog"], 4)
     assert tokenizers_of_ours.SubwordTokenizer is SubwordTokenizer
 
 
-def test_half_of_a_character_is_the_fault_of_the_text():
+def test_the_error_for_half_a_character_names_the_text():
     words = SubwordTokenizer(json.dumps(tokenizer()), pad_id=0)
     with pytest.raises(
         LabelwoodError, match=r"^the text 'a \\ud800' has half of a character \('\\ud800'\): replace it$"
@@ -221,7 +221,7 @@ def test_half_of_a_character_is_the_fault_of_the_text():
         words.encode(["dog", "a \ud800"], 4)
 
 
-def test_long_texts_are_read_some_at_a_time_so_that_an_interrupt_is_heard_between():
+def test_texts_are_tokenised_in_blocks_so_that_ctrl_c_works():
     words = SubwordTokenizer(json.dumps(tokenizer(pre_tokenizer={"type": "Whitespace"})), pad_id=0)
     texts = ["dog a " * 10_000, "a", "dog", "a dog " * 100_000, "", "x"] * 3
     expected = [words.encode([text], 4)[0] for text in texts]
@@ -232,13 +232,13 @@ def test_long_texts_are_read_some_at_a_time_so_that_an_interrupt_is_heard_betwee
             read.append(sum(map(len, texts[:-1])))
             return rules.encode_batch(texts)
 
-    rules, words._cutting[4] = words._cutting[4], Counting()
+    rules, words._truncating[4] = words._truncating[4], Counting()
     assert words.encode(texts, 4) == expected
     assert len(read) >= 3
-    assert max(read) < 1 << 18, "all but the last text, which can have any length"
+    assert max(read) < 1 << 18, "except for the last text, which can have any length"
 
 
-def test_several_threads_read_texts_of_several_lengths():
+def test_several_threads_can_tokenise_with_different_lengths():
     words = SubwordTokenizer(_bert().to_str(), pad_id=0)
     texts = ["dog a " * 50] * 20
     with ThreadPoolExecutor(4) as pool:
@@ -267,7 +267,7 @@ def test_the_tokenizer_of_a_model_and_of_a_checkpoint_is_checked(checkpoint, tmp
         load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
 
 
-def test_room_is_made_for_what_is_there_and_not_for_what_a_file_says():
+def test_memory_is_allocated_for_existing_weights_and_not_for_claimed_sizes():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for name, text in hostile_tokenizers():
         if "gigabytes" in name or "far away" in name:

@@ -1,4 +1,4 @@
-"""The index is exact or says that it is not, keeps limits, and torch finds what native code finds."""
+"""The index is exact except with probes, keeps limits, and torch finds the same labels as native code."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_equal_labels_come_in_the_order_of_their_ids(device):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("spread", [1.0, 0.02])
-def test_bytes_find_exactly_what_a_scan_of_floats_finds(n_threads, spread):
-    # With little spread, labels crowd together as those of a trained model do, and bytes tell few of them apart.
+def test_the_index_finds_exactly_what_a_scan_of_floats_finds(n_threads, spread):
+    # With little spread, labels are close together, like those of a trained model, and 8-bit numbers often agree.
     centres = vectors(12, dim=48, seed=2).repeat(250, axis=0)
     labels = centres + spread * vectors(3000, dim=48, seed=3)
     labels /= np.linalg.norm(labels, axis=1, keepdims=True)
@@ -70,7 +70,7 @@ def test_queries_of_another_encoder_are_refused():
 
 
 def crowded(n, dim=48, n_centres=60):
-    """Labels that crowd around some points, as those of a trained model do."""
+    """Labels that are concentrated around some points, like those of a trained model."""
     centres = vectors(n_centres, dim=dim, seed=5).repeat(n // n_centres, axis=0)
     found = centres + 0.7 * vectors(len(centres), dim=dim, seed=6)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -82,12 +82,12 @@ def recall(found, exact):
 
 @pytest.fixture
 def few_are_enough(monkeypatch):
-    """Small clusters are looked into alone, as large ones are."""
+    """Lets probes search only some clusters even if these have few labels."""
     monkeypatch.setattr("labelwood.dual_encoder.answering.index.ENOUGH", 3)
 
 
 @pytest.mark.usefixtures("few_are_enough")
-def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
+def test_few_probes_find_most_of_the_best_labels_and_all_probes_find_all():
     labels, queries = crowded(6000), vectors(60, dim=48, seed=7)
     clusters = LabelGrouping(labels).found()
     index, exact = PrototypeIndex(labels, clusters=clusters), PrototypeIndex(labels).topk(queries, 10)
@@ -104,7 +104,7 @@ def test_few_clusters_have_most_of_the_best_labels_and_all_clusters_all():
 
 
 @pytest.mark.parametrize("probes", [1, 8])
-def test_what_is_found_in_clusters_depends_neither_on_other_queries_nor_on_threads(probes):
+def test_answers_from_clusters_do_not_depend_on_other_queries_or_on_threads(probes):
     labels, queries = crowded(3000), vectors(70, dim=48, seed=8)
     clusters = LabelGrouping(labels, n_threads=1).found()
     assert np.array_equal(LabelGrouping(labels, n_threads=2).found(), clusters)
@@ -115,7 +115,7 @@ def test_what_is_found_in_clusters_depends_neither_on_other_queries_nor_on_threa
     assert np.array_equal(np.concatenate([part.scores for part in parts]), whole.scores)
 
 
-def test_labels_are_nearer_to_their_clusters_than_to_those_of_equal_size():
+def test_label_groups_are_more_compact_than_clusters_of_equal_size():
     labels = crowded(3000)
     equal = label_clusters(torch.from_numpy(labels), 64, seed=0)
     grouping = LabelGrouping(labels, n_clusters=64)
@@ -130,7 +130,7 @@ def test_labels_are_nearer_to_their_clusters_than_to_those_of_equal_size():
     assert nearness(found) > nearness(equal) + 0.02
 
 
-def test_limits_are_kept_among_clusters_and_cost_no_answers():
+def test_limits_are_kept_in_clusters_and_do_not_shorten_answers():
     labels, queries = crowded(3000), vectors(9, dim=48, seed=9)
     index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found())
     for limits in (Limits.of(3000, exclude=range(0, 3000, 2)), Limits.of(3000, include=range(1, 3000, 2))):
@@ -157,7 +157,7 @@ def test_the_first_answers_from_clusters_do_not_depend_on_k():
     assert (many.ids[:, -1] < 0).all()
 
 
-def test_a_device_looks_at_all_labels():
+def test_an_index_on_a_device_searches_all_labels():
     labels, queries = crowded(600), vectors(9, dim=48, seed=9)
     index = PrototypeIndex(labels, clusters=LabelGrouping(labels).found(), device="cpu")
     assert np.array_equal(index.topk(queries, 5, probes=1).ids, PrototypeIndex(labels).topk(queries, 5).ids)
@@ -165,7 +165,7 @@ def test_a_device_looks_at_all_labels():
 
 @pytest.mark.parametrize("which", [[3], range(100), range(600)])
 @pytest.mark.parametrize("device", [None, "cpu"])
-def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which, device):
+def test_labels_are_grouped_even_if_some_prototypes_are_nan(which, device):
     labels = crowded(600)
     labels[list(which)] = np.nan
     clusters = LabelGrouping(labels, device=device).found()
@@ -176,7 +176,7 @@ def test_labels_that_are_no_numbers_do_not_keep_others_from_being_grouped(which,
 
 
 @pytest.mark.parametrize("strange", [np.nan, np.inf])
-def test_a_label_that_is_no_number_leaves_its_cluster_a_centre(strange):
+def test_a_cluster_has_a_centre_even_if_one_of_its_prototypes_is_not_finite(strange):
     labels = vectors(200)
     clusters = np.stack([np.arange(200) % 10] * 2, axis=1)
     labels[0] = strange
@@ -185,7 +185,7 @@ def test_a_label_that_is_no_number_leaves_its_cluster_a_centre(strange):
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
-def test_a_label_that_is_no_number_is_no_answer(device):
+def test_a_label_with_a_nan_score_is_no_answer(device):
     labels = vectors(5)
     labels[2] = np.nan
     top = PrototypeIndex(labels, device=device).topk(vectors(3, seed=1), 5)
@@ -206,13 +206,13 @@ def test_a_label_that_is_no_number_is_no_answer(device):
         np.full((200, 2), [0, 200]),
     ],
 )
-def test_clusters_that_are_not_two_of_each_label_are_refused(clusters):
+def test_clusters_other_than_two_per_label_are_refused(clusters):
     with pytest.raises(LabelwoodError, match="two whole numbers, from 0 to 199"):
         PrototypeIndex(vectors(200), clusters=clusters)
 
 
 def in_few_directions(n, seed):
-    """Unit vectors of which nine tenths of the squared length lie in 40 of 192 directions."""
+    """Unit vectors with nine tenths of their squared length in 40 of 192 directions."""
     rng = np.random.default_rng(seed)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(192, 192)))[0]
     scales = np.where(np.arange(192) < 40, 1, 0.17)
@@ -220,7 +220,7 @@ def in_few_directions(n, seed):
     return np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def test_many_labels_in_few_directions_are_found_as_by_a_scan():
+def test_many_labels_in_few_directions_are_found_like_by_a_scan():
     labels, queries = in_few_directions(20_000, seed=1), in_few_directions(40, seed=2)
     directions = main_directions(labels)
     assert directions.shape == (192, 64)
@@ -235,25 +235,25 @@ def test_many_labels_in_few_directions_are_found_as_by_a_scan():
             assert np.array_equal(found.scores, wanted[1])
 
 
-def test_labels_whose_numbers_are_no_numbers_have_no_main_directions():
+def test_nan_prototypes_have_no_main_directions():
     labels = in_few_directions(20_000, seed=1)
     labels[::3] = np.nan
     assert main_directions(labels).shape == (192, 0)
 
 
-def test_a_common_direction_is_none_that_tells_labels_apart():
+def test_a_direction_that_all_labels_share_is_not_a_main_direction():
     labels = vectors(20_000, dim=192) + 3 * vectors(1, dim=192, seed=5)
     assert main_directions(labels).shape == (192, 0)
 
 
-def test_labels_that_are_all_the_same_are_few_clusters_and_none_is_empty():
+def test_equal_labels_give_few_clusters_and_none_is_empty():
     labels = vectors(20, dim=48).repeat(50, axis=0)
     clusters = LabelGrouping(labels).found()
     assert np.array_equal(np.unique(clusters[:, 0]), np.arange(clusters.max() + 1))
     assert clusters.max() < 40
 
 
-def test_a_second_cluster_is_the_one_near_and_in_another_direction():
+def test_the_second_cluster_is_near_and_in_another_direction():
     labels, centres = vectors(600, dim=32, seed=3), vectors(40, dim=32, seed=4)
     near = np.argsort(-labels @ centres.T, axis=1)[:, :8].astype(np.int32)
     own = near[:, 0].copy()
@@ -265,7 +265,7 @@ def test_a_second_cluster_is_the_one_near_and_in_another_direction():
         assert second[label] == min((c for c in near[label, 1:] if c >= 0), key=lambda c: cost[c])
 
 
-def test_second_clusters_find_more_than_first_ones_alone():
+def test_second_clusters_find_more_labels():
     labels, queries = vectors(6000, dim=32, seed=3), vectors(500, dim=32, seed=7)
     clusters = LabelGrouping(labels).found()
     exact = PrototypeIndex(labels).topk(queries, 10)
@@ -273,5 +273,5 @@ def test_second_clusters_find_more_than_first_ones_alone():
     assert recall(both.topk(queries, 10, probes=16), exact) > recall(alone.topk(queries, 10, probes=16), exact) + 0.1
 
 
-def test_labels_of_one_cluster_have_no_second():
+def test_with_one_cluster_labels_have_no_second_one():
     assert LabelGrouping(crowded(60), n_clusters=1).found().tolist() == [[0, 0]] * 60

@@ -1,4 +1,4 @@
-"""Kernels give what torch gives, and its gradients; where there is no GPU, Triton's interpreter runs them."""
+"""Kernels give the same values and gradients as torch; without a GPU, Triton's interpreter runs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from labelwood.dual_encoder.gpu.kernels.short_attention import short_attention
 
 torch.manual_seed(0)
-# The interpreter takes bfloat16 for whole numbers; GPUs round single precision where they multiply.
+# The interpreter treats bfloat16 as whole numbers; GPUs round single precision in products.
 TYPES = {torch.float16: 1e-2} | ({torch.float32: 1e-5} if DEVICE == "cpu" else {torch.bfloat16: 6e-2})
 for width, sizes in ((32, [1, 16, 17, 5, 32]), (32, [40, 64, 3, 0, 12]), (16, [128, 70, 1, 33]), (64, [9])):
     for dtype, close in TYPES.items():
@@ -37,7 +37,7 @@ for width, sizes in ((32, [1, 16, 17, 5, 32]), (32, [40, 64, 3, 0, 12]), (16, [1
             assert torch.allclose(a.float(), b, atol=close), (width, sizes, dtype)
 """
 
-# A row without negatives, one with fewer than asked for, and positives that are drawn twice are among them.
+# The cases include a row without negatives, a row with too few of them, and positives that are drawn twice.
 LOSSES = """
 from itertools import product
 
@@ -111,14 +111,14 @@ SCRIPTS = {"attention": ATTENTION, "losses": LOSSES, "objective": OBJECTIVE}
 
 @pytest.mark.parametrize("name", SCRIPTS)
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_numbers_and_gradients_are_those_of_torch(name, device):
+def test_values_and_gradients_equal_those_of_torch(name, device):
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("there is no GPU")
     run_script(SCRIPTS[name], device=device, interpreted=device == "cpu")
 
 
 def run_script(script, *, device, interpreted):
-    """In a process of its own: whether kernels are interpreted is settled when Triton is imported."""
+    """Runs in a separate process: whether kernels are interpreted is decided when Triton is imported."""
     first = f"DEVICE = {device!r}\nimport torch\ntorch.set_default_device(DEVICE)\n"
     run = subprocess.run(
         [sys.executable, "-c", first + script + "print('done')"],
@@ -140,7 +140,7 @@ from labelwood.dual_encoder.gpu.kernels.fused_losses import _regulariser_kernel,
 for kernel in (_relation_kernel, _regulariser_kernel):
     bind = create_function_from_signature(kernel.signature, kernel.params, CUDABackend(GPUTarget("cuda", 90, 32)))
     kinds = set()
-    for first in (0, 1):  # numbers of eight bytes: the second is at no multiple of sixteen
+    for first in (0, 1):  # numbers have eight bytes, so the second is not aligned to sixteen
         given = {p.name: 16 if p.is_constexpr else torch.zeros(16) for p in kernel.params}
         given["positives"] = torch.arange(16)[first:]
         kinds.add(str(bind(**given)[1]))
@@ -148,5 +148,5 @@ for kernel in (_relation_kernel, _regulariser_kernel):
 """
 
 
-def test_kernels_are_not_compiled_again_for_where_in_a_batch_positives_begin():
+def test_kernels_are_not_compiled_again_for_another_alignment():
     run_script(ALIGNMENT, device="cpu", interpreted=False)

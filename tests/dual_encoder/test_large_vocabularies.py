@@ -1,4 +1,4 @@
-"""Tokenizers with as many tokens as the largest that are in use: they are read, saved and loaded."""
+"""Tokenizers with vocabularies as large as the largest in use can be read, saved and loaded."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _WORDS = {"pre_tokenizer": {"type": "Whitespace"}}
 
 
 def unigram(n):
-    """As many pieces as XLM-RoBERTa has."""
+    """A Unigram model with as many pieces as XLM-RoBERTa."""
     return {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], *([f"q{i}", -i / 100] for i in range(n))]}
 
 
 def word_piece(n):
-    """As many as LaBSE has."""
+    """A WordPiece model with as many tokens as LaBSE."""
     vocabulary = {"[UNK]": 0} | {f"q{i}": i + 1 for i in range(n)}
     options = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     return {"type": "WordPiece", "vocab": vocabulary, **options}
 
 
 def bpe(n):
-    """As many merges as Llama and Qwen have, as pairs, and as newer files have them."""
+    """A BPE model with as many merges as Llama and Qwen, written as pairs, like in newer files."""
     letters = ["q", "0", *(chr(0x4E00 + i) for i in range(400))]
     pairs = [list(pair) for pair in islice(product(letters, repeat=2), n)]
     tokens = ["<unk>", *letters, *("".join(pair) for pair in pairs)]
@@ -42,7 +42,7 @@ LARGE = {"unigram": lambda: unigram(250_001), "word pieces": lambda: word_piece(
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_large_vocabulary_passes_and_a_model_with_it_is_saved_and_loaded(name, tmp_path):
+def test_a_model_with_a_large_vocabulary_is_saved_and_loaded(name, tmp_path):
     text = json.dumps(tokenizer(model=LARGE[name](), **_WORDS))
     words = SubwordTokenizer(text, pad_id=0)
     assert words.encode(["q0 q0"], 8)[0].count(0) == 0, "its tokens are known"
@@ -56,6 +56,6 @@ def test_a_large_vocabulary_passes_and_a_model_with_it_is_saved_and_loaded(name,
     assert lw.load(tmp_path / "model").predict_topk(texts[:4], 3).ids.tolist() == expected.ids.tolist()
 
 
-def test_a_file_of_more_values_than_any_tokenizer_has_is_refused():
+def test_a_tokenizer_file_with_too_many_values_is_refused():
     with pytest.raises(LabelwoodError, match="values or more and the limit is 4000000"):
         SubwordTokenizer("[" + "0," * 4_000_000 + "0]", pad_id=0)

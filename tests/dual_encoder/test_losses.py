@@ -1,4 +1,4 @@
-"""What the losses promise: their values in closed form, their gradients, and that no true answer is a negative."""
+"""The losses: their values in closed form, their gradients, and that no true answer is ever a negative."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def random_case(seed=0, rows=6, columns=12, n_true=3):
         (0.1, 0.0),  # at γ_min
         (0.06, 0.04),  # uncertain: γ_min − gap
         (0.0, 0.1),  # a tie is hard: γ_min
-        (-0.05, 0.15),  # hard, margin cut to γ_min
+        (-0.05, 0.15),  # hard, margin clipped to γ_min
         (-0.2, 0.4),  # hard, margin is the distance
-        (-0.5, 0.8),  # hard, margin cut to γ_max
+        (-0.5, 0.8),  # hard, margin clipped to γ_max
     ],
 )
-def test_the_dynamic_margin_has_its_regions_in_closed_form(gap, expected):
+def test_the_dynamic_margin_has_the_expected_value_in_each_region(gap, expected):
     assert of_gap(dynamic_margin, gap) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("gap", "expected"), [(0.4, 0.0), (0.06, 0.16), (0.0, 0.1), (-0.2, 0.4), (-0.5, 0.8)])
-def test_the_inverted_margin_differs_only_where_a_positive_leads_a_little(gap, expected):
+def test_the_inverted_margin_differs_only_for_a_small_lead(gap, expected):
     assert of_gap(inverted_margin, gap) == pytest.approx(expected, abs=1e-9)
 
 
@@ -75,19 +75,19 @@ def test_a_pair_has_the_gradient_of_a_fixed_margin_of_gamma_min(gap):
     assert torch.equal(*gradients)
 
 
-def test_the_printed_sign_pushes_back_a_positive_that_leads_a_little():
+def test_the_inverted_margin_pushes_back_a_positive_with_a_small_lead():
     sims = torch.tensor([[0.55, 0.5]], dtype=torch.float64, requires_grad=True)
     inverted_margin(sims, LEFT, FIRST).backward()
     assert sims.grad.tolist() == [[1.0, -1.0]]
 
 
-def test_the_gradient_of_the_weighting_is_what_the_formula_says():
+def test_the_gradient_of_the_weights_follows_the_formula():
     """∂/∂s_j = q_j (1 + (ℓ_j − Σ q ℓ) / τ) for negatives with a loss, and ∂/∂s_p = −1."""
     values = torch.tensor([[0.2, 0.5, 0.3, 0.25, -0.6]], dtype=torch.float64)
     truth = torch.tensor([[True, False, False, False, False]])
     sims = values.clone().requires_grad_()
     fixed_margin(sims, truth, FIRST, margin=0.3).backward()
-    negatives = values[0, 1:4]  # the last one is no violation
+    negatives = values[0, 1:4]  # the last one does not violate the margin
     losses, q = negatives - 0.2 + 0.3, (negatives / 0.1).softmax(0)
     expected = q * (1 + (losses - (q * losses).sum()) / 0.1)
     assert torch.allclose(sims.grad[0, 1:4], expected, atol=1e-12)
@@ -105,7 +105,7 @@ def test_gradients_agree_with_finite_differences():
         assert torch.autograd.gradcheck(loss, sims.clone().requires_grad_(), eps=1e-7)
 
 
-def test_detached_weights_leave_the_value_and_change_the_gradient():
+def test_detached_weights_change_the_gradient_but_not_the_value():
     sims, truth, positives = random_case()
     kept, detached = sims.clone().requires_grad_(), sims.clone().requires_grad_()
     a = dynamic_margin(kept, truth, positives)
@@ -114,7 +114,7 @@ def test_detached_weights_leave_the_value_and_change_the_gradient():
     b.backward()
     assert a.item() == b.item()
     assert not torch.allclose(kept.grad, detached.grad)
-    assert (detached.grad[~truth] >= 0).all(), "without their gradient weights never pull a negative nearer"
+    assert (detached.grad[~truth] >= 0).all(), "only the gradient of weights can pull a negative nearer"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,7 +147,7 @@ def test_positives_of_a_row_are_added_up_and_rows_averaged():
     assert both.item() == pytest.approx((sum(by_row) / len(by_row)).item())
 
 
-def test_softmaxes_are_the_same_for_one_positive_and_differ_for_two():
+def test_both_softmaxes_agree_for_one_positive_and_differ_for_two():
     sims, truth, positives = random_case()
     one = positives[:, :1]
     assert decoupled_softmax(sims, truth, one).item() == pytest.approx(in_batch_softmax(sims, truth, one).item())
@@ -157,7 +157,7 @@ def test_softmaxes_are_the_same_for_one_positive_and_differ_for_two():
     assert in_batch_softmax(two, LEFT, FIRST).item() == pytest.approx(expected.item())
 
 
-def test_the_regulariser_asks_prototypes_to_be_better_than_texts():
+def test_the_regulariser_makes_prototypes_better_than_texts():
     by_text, by_prototype = torch.tensor([[0.5, 0.2]]), torch.tensor([[0.4, 0.3]], requires_grad=True)
     value = regulariser(by_text, by_prototype, LEFT, FIRST, margin=0.1)
     assert value.item() == pytest.approx((0.2 + 0.2) / 2)
@@ -166,7 +166,7 @@ def test_the_regulariser_asks_prototypes_to_be_better_than_texts():
     assert regulariser(by_text, torch.tensor([[0.7, 0.0]]), LEFT, FIRST, margin=0.1).item() == 0
 
 
-def test_the_regulariser_averages_over_what_is_not_yet_so():
+def test_the_regulariser_averages_over_violations():
     by_text = torch.tensor([[0.5, 0.2], [0.5, 0.2]])
     by_prototype = torch.tensor([[0.9, 0.0], [0.4, 0.0]])  # only the second positive is behind
     value = regulariser(by_text, by_prototype, LEFT.expand(2, 2), torch.tensor([[0], [0]]), margin=0.1)

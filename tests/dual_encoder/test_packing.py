@@ -1,4 +1,4 @@
-"""Texts end to end get the vectors and the gradients that they get padded."""
+"""Packed texts get the same vectors and gradients as padded ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def feeder_for(encoder):
     return TokenFeeder((Tokens.of(TEXTS, encoder.tokenizer, max_tokens=16),), "cpu")
 
 
-def test_packed_texts_get_the_vectors_and_gradients_of_padded_ones(encoder):
+def test_packed_and_padded_texts_get_the_same_vectors_and_gradients(encoder):
     feeder, which = feeder_for(encoder), np.array([4, 0, 2, 1, 1, 3])
     use_packed_attention(encoder.model)
     results = []
@@ -49,7 +49,7 @@ def test_packed_texts_get_the_vectors_and_gradients_of_padded_ones(encoder):
     assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(gradients, expected, strict=True))
 
 
-def test_texts_that_fill_a_batch_up_change_nothing(encoder):
+def test_filler_texts_do_not_change_other_texts(encoder):
     feeder, which = feeder_for(encoder), np.array([4, 0, 2, 1, 1, 3] * 12)
     use_packed_attention(encoder.model)
     plain, rounded = feeder.packed(which), feeder.packed(which, rounded=True)
@@ -65,11 +65,11 @@ def test_texts_that_fill_a_batch_up_change_nothing(encoder):
 
 
 @given(st.integers(1, 5000), st.integers(2, 512), st.floats(0, 1))
-def test_batches_are_filled_up_to_round_sizes(n_texts, longest, share):
+def test_fillers_round_the_size_of_batches(n_texts, longest, share):
     n_tokens = round(n_texts * longest * share)
     lengths = fillers(n_texts, n_tokens, longest)
     assert len(lengths)
-    assert lengths.min() >= 1, "the first token of each text is looked up"
+    assert lengths.min() >= 1, "pooling reads the first token of each text"
     assert lengths.max() <= longest
     assert len(lengths) <= n_texts // 4 + n_tokens // 16 + 1
     assert lengths.sum() < len(lengths) + max(1, n_tokens // 16)
@@ -77,8 +77,8 @@ def test_batches_are_filled_up_to_round_sizes(n_texts, longest, share):
         assert filled % 2 ** int(np.log2(max(1, n // part))) == 0
 
 
-@pytest.mark.parametrize(("spread", "most_sizes"), [(400, 3), (2500, 8)])  # at random, and of neighbours
-def test_batches_of_about_the_same_size_have_few_sizes(spread, most_sizes):
+@pytest.mark.parametrize(("spread", "most_sizes"), [(400, 3), (2500, 8)])  # random texts, and similar ones
+def test_batches_of_similar_size_have_few_rounded_sizes(spread, most_sizes):
     rng = np.random.default_rng(0)
     sizes, added, total = set(), 0, 0
     for _ in range(200):
@@ -99,19 +99,19 @@ def test_only_training_is_compiled(encoder, monkeypatch):
     which = np.array([0, 1, 3, 4] * 16)
     expected = embed(which)
     assert not asked
-    encoder.training = True  # but none of its parts, which would drop numbers
+    encoder.training = True  # but not its parts, so there is no dropout
     assert torch.allclose(embed(which), expected, atol=1e-6)
     assert len(asked) == 1
-    rounded = embed.of_packed(embed.feeder.packed(which, rounded=True))
+    rounded = embed.embed_packed(embed.feeder.packed(which, rounded=True))
     assert len(rounded) > len(which)
-    assert torch.equal(embed.of_packed(embed.feeder.packed(which, rounded=True), compiled=False), rounded)
+    assert torch.equal(embed.embed_packed(embed.feeder.packed(which, rounded=True), compiled=False), rounded)
     assert torch.allclose(rounded[: len(which)], expected, atol=1e-6)
     assert len(asked) == 2
     embed.release()
     assert not asked
 
 
-def test_padded_texts_pass_beside_texts_that_are_as_long(encoder, monkeypatch):
+def test_padded_texts_are_encoded_with_texts_of_similar_length(encoder, monkeypatch):
     monkeypatch.setattr(embedding, "_ON_A_CPU", 32)
     texts, which = ["q1", "q1 q2 q3 q4 q5 q6 q7 q8 q9", "q3 q4"] * 4, np.array([4, 0, 7, 1, 2, 10, 1])
     embed = Embedder(encoder, (Tokens.of(texts, encoder.tokenizer, max_tokens=16),), device="cpu", pack=False)
@@ -133,7 +133,7 @@ def test_padded_texts_pass_beside_texts_that_are_as_long(encoder, monkeypatch):
         assert own is None or torch.allclose(own, other, atol=1e-5)
 
 
-def test_products_are_scaled_as_the_encoder_wants():
+def test_packed_attention_uses_the_encoder_s_scaling():
     tokens, bounds = torch.randn(1, 2, 5, 4), torch.tensor([0, 5])
     for scaling in (None, 0.5, 0.1):
         found, _ = packed_attention(None, *[tokens] * 3, None, bounds=bounds, longest=5, scaling=scaling)
@@ -141,13 +141,13 @@ def test_products_are_scaled_as_the_encoder_wants():
         assert torch.allclose(found, expected.transpose(1, 2), atol=1e-6)
 
 
-def test_the_words_of_a_tiny_encoder_have_the_same_mean_packed():
+def test_the_tiny_encoder_gives_the_same_mean_for_packed_texts():
     encoder = TinyEncoder(dim=4)
     feeder, which = feeder_for(encoder), np.array([1, 4, 0])
     assert torch.allclose(encoder.packed(*feeder.packed(which)), encoder(*feeder.padded(which)), atol=1e-6)
 
 
-def test_an_encoder_that_packs_can_be_read_in_another_process(encoder, tmp_path):
+def test_an_encoder_with_packed_attention_can_be_unpickled_in_another_process(encoder, tmp_path):
     feeder, which = feeder_for(encoder), np.array([4, 0, 2])
     use_packed_attention(encoder.model)
     (tmp_path / "encoder").write_bytes(pickle.dumps((encoder, feeder.padded(which))))
@@ -161,7 +161,7 @@ numpy.save({str(tmp_path / "vectors.npy")!r}, encoder(*batch).detach().numpy())
     assert np.allclose(np.load(tmp_path / "vectors.npy"), expected, atol=1e-6)
 
 
-def test_an_encoder_is_tried_before_its_texts_are_packed(encoder, monkeypatch):
+def test_texts_are_packed_only_after_a_test_of_the_encoder(encoder, monkeypatch):
     assert packs(encoder, "cpu", None, longest=16)
     packed = encoder.packed
     encoder.first_position = 1
@@ -207,16 +207,16 @@ DISTILLED = {"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2, "max_posi
         ("DistilBert", {}, 80, True),
         ("Electra", {"embedding_size": 16}, 80, True),
         ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 8, True),
-        # Tokens see a window of the text, which is more than a short text has.
+        # Attention is limited to a window, which is longer than a short text.
         ("ModernBert", {"local_attention": 16, "global_attn_every_n_layers": 2}, 64, False),
-        ("Roberta", {"pad_token_id": 1}, 78, True),  # positions begin behind that of padding
+        ("Roberta", {"pad_token_id": 1}, 78, True),  # positions start after the padding
         ("XLMRoberta", {"pad_token_id": 1}, 78, True),
-        ("MPNet", {"pad_token_id": 1}, 64, False),  # attention of its own, which would see all texts as one
+        ("MPNet", {"pad_token_id": 1}, 64, False),  # its own attention would treat all texts as one
         ("DebertaV2", {}, 64, False),
     ],
 )
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # DeBERTa's own code
-def test_only_encoders_that_give_the_same_vectors_are_said_to_pack(encoder, family, how, longest, verdict):
+def test_only_encoders_with_the_same_vectors_use_packing(encoder, family, how, longest, verdict):
     import transformers
 
     torch.manual_seed(0)
@@ -233,17 +233,17 @@ def test_only_encoders_that_give_the_same_vectors_are_said_to_pack(encoder, fami
         assert packs(other, "cpu", None, longest=longest) == verdict
         if verdict:
             assert torch.allclose(other.packed(*feeder.packed(which)), before, atol=1e-5)
-        assert torch.allclose(other(*feeder.padded(which)), before, atol=1e-5), "padded texts get what they got"
+        assert torch.allclose(other(*feeder.padded(which)), before, atol=1e-5), "vectors of padded texts do not change"
 
 
-def test_a_saved_encoder_does_not_ask_for_packed_attention(encoder):
+def test_a_saved_encoder_does_not_name_packed_attention(encoder):
     use_packed_attention(encoder.model)
     state = encoder.state()
     assert PACKED not in repr(state.fitted)
     assert encoder_from_state(state).model.config._attn_implementation != PACKED
 
 
-def test_tables_of_texts_are_numbered_through():
+def test_texts_of_several_tables_are_numbered_consecutively():
     encoder = TinyEncoder(dim=4)
     tables = tuple(Tokens.of(texts, encoder.tokenizer, max_tokens=16) for texts in (TEXTS[:2], TEXTS[2:]))
     together = Embedder(encoder, tables, device="cpu").all()

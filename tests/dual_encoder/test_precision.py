@@ -1,4 +1,4 @@
-"""Half precision is used where the device multiplies it, and learns what single precision learns."""
+"""Half precision is used if the device has instructions for it, and learns the same as single precision."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ pytestmark = pytest.mark.deep
 
 @pytest.fixture
 def cpu(monkeypatch):
-    """What the processor says that it can do."""
+    """The capabilities that the processor reports."""
     known = {}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
-    monkeypatch.setattr(precision, "_a_cpu_multiplies_bf16", precision._a_cpu_multiplies_bf16.__wrapped__)
+    monkeypatch.setattr(precision, "_cpu_has_bf16", precision._cpu_has_bf16.__wrapped__)
     return known
 
 
 @pytest.mark.parametrize("name", ["avx512_bf16", "amx_bf16"])
-def test_a_cpu_computes_in_half_precision_where_it_multiplies_that(cpu, name):
+def test_a_cpu_uses_half_precision_only_with_instructions_for_it(cpu, name):
     assert half_for("bf16", "cpu") is None
     cpu |= {"avx2": True, name: False}
     assert half_for("bf16", "cpu") is None
@@ -33,13 +33,13 @@ def test_a_cpu_computes_in_half_precision_where_it_multiplies_that(cpu, name):
     assert half_for("fp32", "cpu") is None
 
 
-def test_a_torch_that_cannot_tell_computes_in_single_precision(cpu, monkeypatch):
+def test_an_old_torch_uses_single_precision_on_a_cpu(cpu, monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert half_for("bf16", "cpu") is None
     assert half_for("bf16", "cuda") is torch.bfloat16
 
 
-def test_half_precision_moves_weights_the_same_way(cpu, tmp_path):
+def test_half_precision_changes_weights_in_the_same_direction(cpu, tmp_path):
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     settings = {
         "encoder": {"checkpoint": write_checkpoint(tmp_path, hidden_size=32, **off)},

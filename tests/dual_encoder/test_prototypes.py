@@ -11,7 +11,7 @@ from labelwood.dual_encoder.model.prototypes import (
     CentroidMemory,
     FreeVectors,
     LabelPrototypeNetwork,
-    first_centroids,
+    initial_centroids,
     label_clusters,
 )
 from labelwood.dual_encoder.training.losses import dynamic_margin
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.deep
 
 
 @pytest.mark.parametrize("sources", [1, 2, 3])
-def test_prototypes_have_unit_length_whatever_they_are_made_of(sources):
+def test_prototypes_have_unit_length_for_any_sources(sources):
     torch.manual_seed(0)
     network = LabelPrototypeNetwork(16, heads=1, feedforward=32)
     given = [torch.randn(5, 16) * 10**i for i in range(sources)] + [None] * (3 - sources)
     assert torch.allclose(network(*given).norm(dim=1), torch.ones(5), atol=1e-6)
 
 
-def test_the_paper_s_network_has_as_many_parameters_as_it_says():
+def test_the_prototype_network_has_the_paper_s_number_of_parameters():
     network = LabelPrototypeNetwork(768)
     assert sum(p.numel() for p in network.parameters()) == pytest.approx(3.9e6, rel=0.02)
 
 
-def test_the_order_of_sources_does_not_matter_as_there_are_no_positions():
+def test_the_order_of_sources_does_not_matter():
     torch.manual_seed(0)
     network = LabelPrototypeNetwork(8, feedforward=16).eval()
     a, b, c = torch.randn(3, 4, 8)
@@ -52,22 +52,22 @@ def test_centroids_are_a_moving_average_and_duplicates_are_averaged_first():
     assert not list(memory.parameters()), "centroids are not learned by gradient"
     again = CentroidMemory(start, momentum=0.95)
     again.update(torch.tensor([0, 2, 3, 0, 0]), queries, which=torch.tensor([1, 0, 1]))
-    assert torch.equal(again.centroids, memory.centroids), "labels that stand for missing ones change nothing"
+    assert torch.equal(again.centroids, memory.centroids), "filler labels change nothing"
 
 
-def test_centroids_begin_as_means_of_queries_and_not_of_unit_length():
+def test_initial_centroids_are_means_of_queries_without_scaling():
     rng = np.random.default_rng(0)
     queries = rng.normal(size=(5, 3)).astype(np.float32)
     Y = np.float32([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]])
     texts = np.float32([[9, 9, 9]] * 3)
-    found = first_centroids(queries, from_dense(Y), texts)
+    found = initial_centroids(queries, from_dense(Y), texts)
     assert np.allclose(found[0], queries[[0, 1, 3]].mean(axis=0), atol=1e-6)
     assert np.allclose(found[1], queries[[1, 2]].mean(axis=0), atol=1e-6)
-    assert (found[2] == 9).all(), "no query has it"
+    assert (found[2] == 9).all(), "the label has no query"
 
 
 @pytest.mark.parametrize("n_labels", [8, 100, 129])
-def test_clusters_of_labels_are_balanced_and_at_most_as_many_as_asked_for(n_labels):
+def test_clusters_of_labels_are_balanced_and_limited_in_number(n_labels):
     embeddings = torch.randn(n_labels, 4, generator=torch.Generator().manual_seed(0))
     sizes = np.bincount(label_clusters(embeddings, 8, seed=0))
     assert len(sizes) <= 8

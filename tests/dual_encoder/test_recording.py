@@ -1,4 +1,4 @@
-"""Steps that are recorded for each size of their inputs do what they would have done."""
+"""Steps that are recorded for each size of their inputs do the same as unrecorded steps."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.deep
 
 
 class Graph:
-    """Takes the place of a recording where there is no GPU: replays what the step left to it."""
+    """Replaces a CUDA graph if there is no GPU: replays the function that the step set."""
 
-    made = None  # the one that is being recorded
+    made = None  # the graph that is being recorded
 
     def capture_begin(self, *, pool, capture_error_mode):
         Graph.made, self.pool = self, pool
@@ -34,7 +34,7 @@ class Graph:
 
 
 class Memory:
-    """Of the GPU that is not there; recordings need twice what a step does."""
+    """The memory of a simulated GPU; recordings need twice as much as a step."""
 
     def __init__(self):
         self.free = 20
@@ -42,7 +42,7 @@ class Memory:
 
 @pytest.fixture
 def memory(monkeypatch):
-    """As on a GPU, but for the numbers, which are on the CPU."""
+    """Simulates a GPU; only the numbers stay on the CPU."""
     memory, stream = Memory(), SimpleNamespace(device="cpu", wait_stream=lambda other: None)
     stands_in = {
         "CUDAGraph": Graph,
@@ -62,7 +62,7 @@ def memory(monkeypatch):
 
 
 class Sums:
-    """A step that adds numbers to a total, and notes how many it was given whenever Python was asked for it."""
+    """A step that adds numbers to a total. It logs how many numbers it gets whenever Python runs it."""
 
     def __init__(self, device):
         self.total, self.asked = torch.zeros(1, device=device), []
@@ -92,13 +92,13 @@ def test_sizes_are_recorded_once_and_replayed_with_new_numbers(device):
             expected += float(numbers.sum())
             assert recorder(torch.from_numpy(numbers).to(device).float()).item() == expected
         assert recorder.n_recorded == 2
-        assert step.asked == [4, 4, 8, 4, 8, 2], "as it is and recorded, 4 anew after 8, and 2 came only once"
+        assert step.asked == [4, 4, 8, 4, 8, 2], "4 runs and is recorded, again after 8; 2 came only once"
         recorder.release()
         assert recorder.n_recorded == 0
         step.asked.clear()
 
 
-def test_recordings_take_the_memory_of_the_largest_at_once(memory, monkeypatch):
+def test_recordings_share_memory_that_is_allocated_at_once(memory, monkeypatch):
     made, taken = [], []
     monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: made.append(Graph()) or made[-1])
     monkeypatch.setattr(recording, "_reserve", lambda device: taken.append(len(made)))
@@ -107,13 +107,13 @@ def test_recordings_take_the_memory_of_the_largest_at_once(memory, monkeypatch):
         recorder(torch.ones(size))
     first, second, *others = [graph.pool for graph in made]
     assert first == second, "4 and 3"
-    assert first not in others, "where 5 is, all are"
+    assert first not in others, "all are recorded again in the memory of 5"
     assert len(others) == 3
     assert len(set(others)) == 1
     assert taken == [1, 3]
 
 
-def test_nothing_is_recorded_where_there_is_no_room(memory):
+def test_nothing_is_recorded_without_enough_memory(memory):
     memory.free = 19
     step = Sums("cpu")
     recorder = Recorder(step, "cuda")
@@ -124,7 +124,7 @@ def test_nothing_is_recorded_where_there_is_no_room(memory):
     memory.free = 20
     for _ in range(3):
         recorder(torch.ones(8))
-    assert recorder.n_recorded == 1, "it is asked again when a larger one comes"
+    assert recorder.n_recorded == 1, "memory is checked again for a larger step"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("not permitted\nwhen recording"), KeyboardInterrupt()])
@@ -149,7 +149,7 @@ def test_a_step_that_cannot_be_recorded_is_one_clear_sentence(memory, monkeypatc
 
 
 @on_a_gpu
-def test_each_replay_drops_other_numbers_on_cuda():
+def test_each_replay_has_other_dropout_on_cuda():
     recorder = Recorder(lambda ones: torch.nn.functional.dropout(ones, 0.5), "cuda")
     found = [recorder(torch.ones(64, device="cuda")) for _ in range(6)]
     assert recorder.n_recorded == 1
@@ -172,14 +172,14 @@ def test_recordings_of_all_sizes_share_the_memory_of_the_largest_on_cuda():
         return torch.cuda.memory_reserved()
 
     sizes = range(20, 40)
-    most = 1.5 * held([39] * 2, 1) + sum(4 * size << 20 for size in sizes)  # with an input for each
+    most = 1.5 * held([39] * 2, 1) + sum(4 * size << 20 for size in sizes)  # plus an input for each size
     assert held([*sizes] * 3, 20) < most
     assert held([*sizes, *sizes][::-1], 20) < most
-    assert held(np.repeat(sizes, 2).tolist(), 1) < most, "each is larger than those before, which are forgotten"
+    assert held(np.repeat(sizes, 2).tolist(), 1) < most, "each size is larger than the ones before, which are dropped"
 
 
 @pytest.mark.parametrize(("free", "cached", "fits"), [(20, 0, True), (15, 5, True), (15, 4, False)])
-def test_steps_are_recorded_where_another_one_fits_beside_them(memory, monkeypatch, free, cached, fits):
+def test_steps_are_recorded_only_if_another_step_fits_into_memory(memory, monkeypatch, free, cached, fits):
     memory.free = free
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: setattr(memory, "free", free + cached))
     assert has_room("cuda") == fits

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labelwood.arrays.rows import from_dense
 from labelwood.dual_encoder.data.mining import mined
-from labelwood.dual_encoder.data.samplers import BatchSampler, Positives, QueryOrder, ahead
+from labelwood.dual_encoder.data.samplers import BatchSampler, Positives, QueryOrder, prefetch
 from labelwood.dual_encoder.settings import BatchSettings, ClusterSchedule
 
 pytestmark = pytest.mark.deep
@@ -39,7 +39,7 @@ def test_every_epoch_is_a_permutation(n_queries, cluster_size, epoch):
     assert sorted(order.of_epoch(epoch).tolist()) == list(range(n_queries))
 
 
-def test_orders_differ_from_epoch_to_epoch_and_agree_for_the_same_seed():
+def test_orders_differ_between_epochs_and_depend_on_the_seed():
     a, b = (QueryOrder(50, ClusterSchedule(), seed=3) for _ in range(2))
     assert a.of_epoch(2).tolist() == b.of_epoch(2).tolist()
     assert a.of_epoch(2).tolist() != a.of_epoch(3).tolist()
@@ -81,7 +81,7 @@ def test_clusters_are_refreshed_on_time_and_grow():
     assert not any(at_random.is_due(epoch) for epoch in range(40))
 
 
-def test_short_trainings_have_clusters_too():
+def test_short_trainings_use_clusters_too():
     papers = BatchSettings().schedule(epochs=300)
     assert [epoch for epoch in range(31) if papers.is_due(epoch)] == [10, 15, 20, 25, 30]
     assert [papers.size_at(epoch) for epoch in (9, 10, 20, 299)] == [1, 2, 4, 512]
@@ -97,7 +97,7 @@ def test_positives_are_drawn_in_proportion_to_their_weights():
     assert np.allclose(np.bincount(drawn) / len(drawn), [1 / 8, 2 / 8, 5 / 8], atol=0.02)
 
 
-def test_several_positives_of_a_query_differ_where_it_has_so_many():
+def test_positives_of_a_query_differ_if_it_has_enough_labels():
     Y = random_labels()
     drawn = Positives(from_dense(Y), np.ones(Y.shape[1]), per_query=3)(np.arange(len(Y)), np.random.default_rng(0))
     for row, labels in zip(Y, drawn, strict=True):
@@ -141,7 +141,7 @@ def test_rare_labels_are_drawn_more_often_with_propensities():
     assert shares[1] > 0.65
 
 
-def test_mined_labels_are_near_and_never_true():
+def test_mined_labels_are_nearest_and_never_true():
     Y, rng = random_labels(), np.random.default_rng(0)
     queries, labels = rng.normal(size=(40, 4)).astype(np.float32), rng.normal(size=(25, 4)).astype(np.float32)
     found = mined(queries, labels, from_dense(Y), n_kept=3).labels
@@ -150,7 +150,7 @@ def test_mined_labels_are_near_and_never_true():
 
 
 @pytest.mark.parametrize("columns", ["sampled", "all"])
-def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
+def test_pairs_in_never_negative_are_neither_negatives_nor_drawn(columns):
     Y = np.eye(4, dtype=np.float32)
     never_negative = Y.copy()
     never_negative[0, 1] = never_negative[2, 3] = 1
@@ -164,7 +164,7 @@ def test_spared_pairs_are_never_negatives_and_never_drawn(columns):
     assert batch.labels[batch.columns[batch.positives]].ravel().tolist() == [0, 1, 2, 3]
 
 
-def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the_caller():
+def test_batches_are_prefetched_and_their_errors_reach_the_caller():
     made = []
 
     def make(step):
@@ -173,7 +173,7 @@ def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the
             raise ValueError(step)
         return step
 
-    batches = ahead(make, range(9))
+    batches = prefetch(make, range(9))
     assert next(batches) == 0
     wait_until(lambda: made == [0, 1])
     assert [next(batches), next(batches)] == [1, 2]
@@ -182,12 +182,12 @@ def test_a_batch_is_made_while_the_one_before_is_in_use_and_its_errors_reach_the
     assert max(made) <= 4
 
 
-def test_batches_are_still_made_where_no_thread_can_begin(monkeypatch):
+def test_batches_are_made_even_if_no_thread_can_start(monkeypatch):
     def refuse(*_):
         raise RuntimeError("cannot schedule new futures after shutdown")
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
-    assert list(ahead(lambda step: -step, range(3))) == [0, -1, -2]
+    assert list(prefetch(lambda step: -step, range(3))) == [0, -1, -2]
 
 
 def wait_until(is_so, seconds=10):

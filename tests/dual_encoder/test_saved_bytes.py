@@ -1,4 +1,4 @@
-"""A saved model says nothing of the machine: the same training gives the same bytes, without places and speeds."""
+"""A saved model tells nothing about the machine: the same training gives the same bytes, without paths and speeds."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def check_same_and_without(words, folders):
 
 
 @pytest.mark.parametrize("make", [tiny, of_a_folder, fused])
-def test_the_same_training_gives_the_same_bytes_without_places_and_speeds(tmp_path, checkpoint, make):
-    for name in ("a", "b"):  # the encoder lies somewhere else each time
+def test_the_same_training_gives_the_same_bytes_without_paths_and_speeds(tmp_path, checkpoint, make):
+    for name in ("a", "b"):  # the encoder is in another folder each time
         shutil.copytree(checkpoint, tmp_path / name / "minilm")
         make(tmp_path / name).fit(*texts_and_labels()).save(tmp_path / name / "model")
     words = [str(tmp_path), str(Path.home()), "queries_per_second"]
     check_same_and_without(words, [tmp_path / "a" / "model", tmp_path / "b" / "model"])
 
 
-def test_a_multi_instance_network_gives_the_same_bytes_without_places(tmp_path):
+def test_a_multi_instance_network_gives_the_same_bytes_without_paths(tmp_path):
     rng = np.random.default_rng(0)
     bags, truth = rng.random((10, 4, 6)).astype(np.float32), (rng.random((10, 3)) < 0.5).astype(np.float32)
     for name in ("a", "b"):
@@ -64,7 +64,7 @@ def test_a_multi_instance_network_gives_the_same_bytes_without_places(tmp_path):
     check_same_and_without([str(tmp_path)], [tmp_path / "a", tmp_path / "b"])
 
 
-def test_a_model_from_a_folder_learns_again_only_from_a_place_that_is_named(tmp_path, checkpoint):
+def test_a_loaded_model_needs_the_path_of_its_encoder_to_train_again(tmp_path, checkpoint):
     texts, Y, label_texts = texts_and_labels()
     folder = tmp_path / "minilm"
     shutil.copytree(checkpoint, folder)
@@ -84,7 +84,7 @@ def test_a_model_from_a_folder_learns_again_only_from_a_place_that_is_named(tmp_
     ("name", "kept"),
     [("somebody/minilm", "somebody/minilm"), ("tiny:32", "tiny:32"), ("/home/ann/models/minilm", "…/minilm")],
 )
-def test_an_older_model_s_place_is_left_out_and_a_name_on_the_hub_is_kept(name, kept):
+def test_paths_in_older_models_are_dropped_and_names_on_the_hub_are_kept(name, kept):
     state = lw.PrimeClassifier(settings=changed(training=SHORT)).fit(*texts_and_labels()).state()
     state.params["settings"]["encoder"]["checkpoint"] = name
     assert lw.PrimeClassifier.from_state(state).settings_.encoder.checkpoint == kept

@@ -1,4 +1,4 @@
-"""One object expresses the whole lineage, and unknown keys are errors."""
+"""One settings object covers all methods of the lineage, and unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_configuration_loads(path):
     assert isinstance(load_settings(path), PrimeSettings)
 
 
-def test_the_lineage_and_the_ablations_are_there():
+def test_there_are_configurations_for_the_lineage_and_the_ablations():
     names = {path.stem for path in CONFIGS.glob("*.toml")}
     assert {"dpr", "ance", "ngame", "dexa", "dexml", "prime", "prime_lite"} <= names
     assert len([name for name in names if name.startswith("table6_")]) == 4
@@ -33,7 +33,7 @@ def test_the_lineage_and_the_ablations_are_there():
     assert "table11_uniform_positives" in names
 
 
-def test_defaults_are_prime_s_with_an_anchor():
+def test_defaults_are_those_of_prime_with_an_anchor():
     assert load_settings(CONFIGS / "prime.toml").with_changes({"objective": {"anchor": 0.1}}) == PrimeSettings()
     assert load_settings(CONFIGS / "anchored.toml") == PrimeSettings()
 
@@ -41,11 +41,11 @@ def test_defaults_are_prime_s_with_an_anchor():
 def test_configurations_differ_from_each_other():
     found = {path.stem: load_settings(path) for path in CONFIGS.glob("*.toml")}
     same = [(a, b) for a in found for b in found if a < b and found[a] == found[b]]
-    assert same == [("prime_lite", "table9_free_vectors_131072")], "which is PRIME-lite by definition"
+    assert same == [("prime_lite", "table9_free_vectors_131072")], "PRIME-lite is defined like this"
 
 
 def case(seed=0, n_queries=5, n_labels=7, dim=8):
-    """Vectors, free vectors, and which labels are true: two for each query, one of them sampled."""
+    """Vectors, free vectors and true labels: two for each query, one of them sampled."""
     rng = np.random.default_rng(seed)
     u_q, u_l, v = (torch.from_numpy(rng.normal(size=(n, dim))).float() for n in (n_queries, n_labels, n_labels))
     truth = np.zeros((n_queries, n_labels), bool)
@@ -56,7 +56,7 @@ def case(seed=0, n_queries=5, n_labels=7, dim=8):
 
 
 def ngame_loss(sims, truth, positives, *, margin=0.3, tau=0.1, k=10):
-    """NGAME's triplet loss over each row's hardest negatives, a row and a triplet at a time."""
+    """NGAME's triplet loss over each row's hardest negatives, with loops over rows and triplets."""
     rows = []
     for similarities, true, positive in zip(sims, truth, positives[:, 0], strict=True):
         negatives = np.sort(similarities[~true])[::-1][:k]

@@ -1,4 +1,4 @@
-"""Texts are tokenised once, kept in files that nobody can plant code in, and fed as narrow as they are."""
+"""Texts are tokenised once, cached in files that cannot contain code, and padded no more than needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS = ["one", "one two three four five six seven eight nine", "", "Ünïcode w
 
 
 class Counting(WordHasher):
-    """Notes how often it is asked."""
+    """Counts how often it is called."""
 
     calls = 0
 
@@ -44,7 +44,7 @@ def test_tokens_are_mapped_from_the_cache_the_second_time(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["texts", "tokenizer", "length"])
-def test_other_texts_tokenizers_or_lengths_are_not_taken_from_the_cache(tmp_path, other):
+def test_the_cache_is_not_used_for_other_texts_tokenizers_or_lengths(tmp_path, other):
     Tokens.of(TEXTS, WordHasher(1000), max_tokens=6, cache=tmp_path)
     texts = [*TEXTS[:-1], "x"] if other == "texts" else TEXTS
     words = WordHasher(500 if other == "tokenizer" else 1000)
@@ -54,7 +54,7 @@ def test_other_texts_tokenizers_or_lengths_are_not_taken_from_the_cache(tmp_path
 
 
 @pytest.mark.parametrize("damage", [b"", b"junk", "object"])
-def test_a_damaged_cache_is_made_again_and_never_unpickled(tmp_path, damage):
+def test_a_damaged_cache_is_written_again_and_never_unpickled(tmp_path, damage):
     good = Tokens.of(TEXTS, WordHasher(1000), max_tokens=6, cache=tmp_path).ids.copy()
     for path in tmp_path.iterdir():
         if damage == "object":
@@ -65,13 +65,13 @@ def test_a_damaged_cache_is_made_again_and_never_unpickled(tmp_path, damage):
     assert np.array_equal(Tokens.of(TEXTS, WordHasher(1000), max_tokens=6, cache=tmp_path).ids, good)
 
 
-def test_a_cache_that_cannot_be_is_one_clear_sentence(tmp_path):
+def test_an_unusable_cache_is_one_clear_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="tokens cannot be kept here"):
+    with pytest.raises(InputError, match="tokens cannot be written here"):
         Tokens.of(TEXTS, WordHasher(1000), max_tokens=6, cache=tmp_path / "file")
 
 
-def test_batches_are_as_wide_as_their_longest_text_needs_in_eights():
+def test_the_width_of_a_batch_is_that_of_its_longest_text_rounded_up_to_eights():
     tokens = Tokens.of(TEXTS, WordHasher(1000), max_tokens=32)
     feeder = TokenFeeder((tokens,), "cpu")
     for which in ([0, 2], [1], [3, 1, 0], [2, 2]):
@@ -84,12 +84,12 @@ def test_batches_are_as_wide_as_their_longest_text_needs_in_eights():
             assert mask[: len(expected)].all()
 
 
-def test_chunks_by_length_hold_every_text_once():
+def test_chunks_by_length_contain_every_text_once():
     tokens = Tokens.of(TEXTS * 3, WordHasher(1000), max_tokens=32)
     which = np.array([1, 5, 0, 2, 9, 9])
     chunks = TokenFeeder((tokens,), "cpu").by_length(which, 4)
     assert sorted(np.concatenate(chunks).tolist()) == list(range(6))
     lengths = tokens.lengths[which[np.concatenate(chunks)]]
     assert (np.diff(lengths) >= 0).all()
-    assert [len(chunk) for chunk in chunks] == [3, 3], "as even as they can be"
+    assert [len(chunk) for chunk in chunks] == [3, 3], "chunks of equal size"
     assert TokenFeeder((tokens,), "cpu").by_length(which[:0], 4) == []

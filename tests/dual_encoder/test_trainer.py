@@ -1,4 +1,4 @@
-"""Training learns, can be killed at any step without a trace in the weights, and large batches need no more memory."""
+"""Training learns, can be killed and resumed at any step with the same weights, and needs little memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def weights(trainer):
 
 
 def change(trainer, before):
-    """How far each weight is from what it was, in one row."""
+    """The change of each weight, as one vector."""
     return torch.cat([(after - before[name]).ravel() for name, after in weights(trainer).items()]).float()
 
 
@@ -62,7 +62,7 @@ def same(a, b):
 
 
 class KilledError(Exception):
-    """What a kill looks like from inside."""
+    """Simulates a kill."""
 
 
 class Mortal(Trainer):
@@ -82,10 +82,10 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.mark.parametrize("lives", [1, 3, 7, 9])
-def test_training_that_was_killed_goes_on_to_exactly_the_same_weights(tmp_path, lives):
+def test_killed_training_resumes_to_exactly_the_same_weights(tmp_path, lives):
     settings = changed(training={"checkpoint_every": 1}, batches={"hard_negatives": 1})
-    straight = make(settings)
-    straight.train()
+    no_recorder = make(settings)
+    no_recorder.train()
     Mortal.lives = lives
     with pytest.raises(KilledError):
         make(settings, Mortal, checkpoints=tmp_path / "c").train()
@@ -93,12 +93,12 @@ def test_training_that_was_killed_goes_on_to_exactly_the_same_weights(tmp_path, 
     resumed = make(settings, checkpoints=tmp_path / "c")
     assert resumed.course.step == lives
     resumed.train()
-    assert same(weights(straight), weights(resumed))
+    assert same(weights(no_recorder), weights(resumed))
 
 
 @pytest.mark.parametrize("kind", ["text", "network"])
-def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
-    counted = CompileCounterWithBackend("aot_eager")  # traces and differentiates, and makes no kernels
+def test_compiled_steps_change_weights_like_other_steps(monkeypatch, kind):
+    counted = CompileCounterWithBackend("aot_eager")  # traces and differentiates, but generates no kernels
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=counted))
     parts = {"kind": kind, "dropout": 0.0}
     eager, compiled = (make(changed(prototypes=parts, training={"compile": on})) for on in (False, True))
@@ -113,10 +113,8 @@ def test_compiled_steps_change_the_weights_as_others_do(monkeypatch, kind):
     assert not same(weights(first), expected)
 
 
-class Straight:
-    """Takes the place of a recorder where there is no GPU: does each step, and notes the sizes of its inputs, and the
-    last of them.
-    """
+class NoRecorder:
+    """Replaces a recorder if there is no GPU: runs each step, and logs its inputs and their sizes."""
 
     def __init__(self, step, device):
         self.step, self.sizes, self.released = step, [], False
@@ -131,36 +129,39 @@ class Straight:
 
 
 @pytest.fixture
-def straight(monkeypatch):
-    """As on a GPU, texts are packed and steps go through a recorder; notes when what would be compiled is used."""
+def no_recorder(monkeypatch):
+    """Packs texts and uses a recorder, as on a GPU; logs when code that would be compiled is used."""
     used = []
     monkeypatch.setattr(torch, "compile", lambda encode, **_: lambda *batch: used.append(1) or encode(*batch))
     monkeypatch.setattr(embedding, "can_pack", lambda encoder, *_, **__: use_packed_attention(encoder.model))
-    monkeypatch.setattr(trainer_module, "Recorder", Straight)
+    monkeypatch.setattr(trainer_module, "Recorder", NoRecorder)
     return used
 
 
-def still(checkpoint, **changes):
-    """Settings without anything random in a step."""
+def no_randomness(checkpoint, **changes):
+    """Settings for steps without randomness."""
     tables = {"encoder": {"checkpoint": checkpoint, "max_tokens": 8}, "prototypes": {"free_vectors": 32, "dropout": 0}}
     return changed(**(tables | changes))
 
 
 @pytest.fixture
-def still_checkpoint(tmp_path):
+def checkpoint_without_dropout(tmp_path):
     return write_checkpoint(tmp_path / "still", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
 
 @pytest.mark.parametrize("batches", [{"size": 44}, {"size": 44, "positives": 1, "hard_negatives": 2}, {"size": 1000}])
-def test_steps_with_sizes_that_come_again_change_the_weights_as_others_do(straight, still_checkpoint, batches):
-    plain, replayed = (make(still(still_checkpoint, batches=batches, training={"compile": on})) for on in (False, True))
+def test_recorded_steps_change_weights_like_other_steps(no_recorder, checkpoint_without_dropout, batches):
+    plain, replayed = (
+        make(no_randomness(checkpoint_without_dropout, batches=batches, training={"compile": on}))
+        for on in (False, True)
+    )
     before = weights(plain)
     for trainer in (plain, replayed):
         trainer.train()
     assert plain.recorder is None
     assert len(replayed.recorder.sizes) == replayed.total
     n_whole = max(1, len(plain.pairs.queries) // batches["size"])
-    assert len(straight) == n_whole * replayed.settings.training.epochs, "the rest of an epoch is not compiled"
+    assert len(no_recorder) == n_whole * replayed.settings.training.epochs, "the last batch of an epoch is not compiled"
     assert len(set(replayed.recorder.sizes)) < replayed.total
     assert replayed.recorder.released
     expected, found = weights(plain), weights(replayed)
@@ -185,9 +186,7 @@ def test_steps_with_sizes_that_come_again_change_the_weights_as_others_do(straig
         ({"batches": {"columns": "all"}, "objective": {"label_to_query": 0.0}}, True),
     ],
 )
-def test_steps_are_replayed_only_where_they_are_one_piece_with_sizes_that_come_again(
-    straight, checkpoint, changes, replays
-):
+def test_steps_are_recorded_only_if_they_are_whole_and_their_sizes_repeat(no_recorder, checkpoint, changes, replays):
     settings = changed(**{**changes, "encoder": {"checkpoint": checkpoint}})
     assert make(settings).recorder is None
     compiled = {**settings, "training": {**settings["training"], "compile": True}}
@@ -195,13 +194,13 @@ def test_steps_are_replayed_only_where_they_are_one_piece_with_sizes_that_come_a
 
 
 @pytest.mark.parametrize("positives", [1, 2])
-def test_a_step_asks_the_device_for_no_number(straight, checkpoint, monkeypatch, positives):
-    """Else it could not be recorded: here its tensors have sizes and no numbers, and whoever asks for one fails."""
+def test_a_step_reads_no_value_from_the_device(no_recorder, checkpoint, monkeypatch, positives):
+    """Otherwise it could not be recorded. Here tensors have only sizes, so reading a value fails."""
     training = {"compile": True, "epochs": 1}
     trainer = make(changed(encoder={"checkpoint": checkpoint}, batches={"positives": positives}, training=training))
     trainer.train()
 
-    def attention(module, query, key, value, mask, **_):  # ours would take texts one by one on a CPU
+    def attention(module, query, key, value, mask, **_):  # ours would handle texts one by one on a CPU
         return (query + key + value)[0].transpose(0, 1)[None], None
 
     monkeypatch.setattr(packing, "packed_attention", attention)
@@ -215,17 +214,17 @@ def test_a_step_asks_the_device_for_no_number(straight, checkpoint, monkeypatch,
         trainer.optimiser = Optimiser(trainer.network, trainer.settings.training, total_steps=1)
         inputs = [mode.from_tensor(tensor) for tensor in trainer.recorder.inputs]
         trainer.network.train()
-        assert len(trainer._recorded(*inputs)) == len(trainer._names)
+        assert len(trainer._gpu_step(*inputs)) == len(trainer._names)
         with pytest.raises(DataDependentOutputException):
             float(trainer.bank.sum())
 
 
-def test_steps_are_not_replayed_where_texts_are_padded(straight, monkeypatch):
+def test_steps_with_padded_texts_are_not_recorded(no_recorder, monkeypatch):
     monkeypatch.setattr(embedding, "can_pack", lambda *_, **__: False)
     assert make(changed(training={"compile": True})).recorder is None
 
 
-def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
+def test_compiled_code_is_dropped_even_after_a_kill(monkeypatch):
     forgotten = []
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     monkeypatch.setattr(torch.compiler, "reset", lambda: forgotten.append(True))
@@ -239,8 +238,8 @@ def test_what_was_compiled_is_forgotten_even_after_a_kill(monkeypatch):
     assert len(forgotten) == 2
 
 
-class Watched(Trainer):
-    """Notes before each step how many objects collections pass over, and leaves garbage as compiling does."""
+class Logging(Trainer):
+    """Logs before each step how many objects are frozen, and leaves garbage, like compiling."""
 
     def __init__(self, *given, **options):
         self.passed_over, self.left = [], []
@@ -255,16 +254,16 @@ class Watched(Trainer):
         return super()._learn(batch)
 
 
-@pytest.mark.parametrize("at_first", [0, 375])  # from Python 3.12 on some are passed over from the start
-def test_collections_pass_over_what_compiling_has_left_until_training_ends(monkeypatch, at_first):
+@pytest.mark.parametrize("at_first", [0, 375])  # since Python 3.12 some objects are frozen from the start
+def test_objects_left_by_compiling_are_frozen_until_training_ends(monkeypatch, at_first):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     count = gc.get_freeze_count
     monkeypatch.setattr(gc, "get_freeze_count", lambda: max(count(), at_first))
     gc.disable()  # so that only the trainer collects
     try:
-        trainer = make(changed(training={"compile": True}), Watched)
+        trainer = make(changed(training={"compile": True}), Logging)
         trainer.train()
-        plain = make(kind=Watched)
+        plain = make(kind=Logging)
         plain.train()
     finally:
         gc.enable()
@@ -277,27 +276,27 @@ def test_collections_pass_over_what_compiling_has_left_until_training_ends(monke
     assert max(plain.passed_over) < 10_000
 
 
-def test_collections_pass_over_what_was_there_with_one_batch_an_epoch_too(monkeypatch):
+def test_objects_are_frozen_even_with_one_batch_per_epoch(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
-    trainer = make(changed(training={"compile": True}, batches={"size": 1000}), Watched)
+    trainer = make(changed(training={"compile": True}, batches={"size": 1000}), Logging)
     trainer.train()
     assert trainer.n_batches == 1
     assert trainer.passed_over[0] < 10_000
     assert min(trainer.passed_over[1:]) > 10_000
 
 
-def test_what_the_program_has_passed_over_stays_so(monkeypatch):
+def test_objects_frozen_by_the_program_stay_frozen(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     gc.freeze()
     try:
         before = gc.get_freeze_count()
         make(changed(training={"compile": True})).train()
-        assert gc.get_freeze_count() == pytest.approx(before, rel=0.01)  # some of them are no longer needed
+        assert gc.get_freeze_count() == pytest.approx(before, rel=0.01)  # some of them have been freed since
     finally:
         gc.unfreeze()
 
 
-def test_collections_pass_over_nothing_after_a_kill(monkeypatch):
+def test_nothing_is_frozen_after_a_kill(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     Mortal.lives = 3
     with pytest.raises(KilledError):
@@ -305,20 +304,20 @@ def test_collections_pass_over_nothing_after_a_kill(monkeypatch):
     assert gc.get_freeze_count() < 10_000
 
 
-of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of its own modules, as it compiles
+of_torch = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # about torch's own modules
 
 
 @on_a_gpu
 @of_torch
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_replayed_steps_change_the_weights_as_others_do_on_cuda(tmp_path, precision):
-    """As far from what single precision does as the same steps are that are neither compiled nor recorded."""
+def test_replayed_steps_change_weights_like_other_steps_on_cuda(tmp_path, precision):
+    """They differ from single precision no more than steps that are neither compiled nor recorded."""
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     checkpoint = write_checkpoint(tmp_path, hidden_size=32, **off)
     moved = []
     for numbers, compiles in (("fp32", False), (precision, False), (precision, True), (precision, True)):
         training = {"compile": compiles, "learning_rate": 1e-3, "precision": numbers, "epochs": 8}
-        trainer = make(still(checkpoint, batches={"size": 44}, training=training), device="cuda")
+        trainer = make(no_randomness(checkpoint, batches={"size": 44}, training=training), device="cuda")
         recorded = []
         if compiles:
             release = trainer.recorder.release
@@ -336,11 +335,11 @@ def test_replayed_steps_change_the_weights_as_others_do_on_cuda(tmp_path, precis
 
 @on_a_gpu
 @of_torch
-def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
+def test_killed_training_with_replay_resumes_on_cuda(tmp_path):
     checkpoint = write_checkpoint(tmp_path / "bert", hidden_size=32, hidden_dropout_prob=0.0)
     training = {"compile": True, "checkpoint_every": 1, "epochs": 8, "learning_rate": 1e-3, "precision": "bf16"}
-    settings = still(checkpoint, batches={"size": 44}, training=training)
-    begun = weights(make(settings, device="cuda"))
+    settings = no_randomness(checkpoint, batches={"size": 44}, training=training)
+    at_first = weights(make(settings, device="cuda"))
     moved = []
     for lives in (None, 9):
         if lives:
@@ -351,14 +350,14 @@ def test_replayed_training_that_was_killed_goes_on_on_cuda(tmp_path):
         assert trainer.course.step == (lives or 0)
         assert trainer.recorder is not None
         trainer.train()
-        moved.append(change(trainer, begun))
+        moved.append(change(trainer, at_first))
     assert (moved[1] - moved[0]).norm() < 0.1 * moved[0].norm()
 
 
 @on_a_gpu
 @of_torch
-def test_an_encoder_whose_steps_wait_for_the_gpu_is_one_clear_sentence_on_cuda(tmp_path):
-    """In a process of its own: older releases of torch can do nothing more after a recording that failed."""
+def test_an_encoder_that_waits_for_the_gpu_is_one_clear_sentence_on_cuda(tmp_path):
+    """Runs in a separate process: older releases of torch do not work any more after a failed recording."""
     script = f"""
 from tests.dual_encoder.test_trainer import *
 settings = still({write_checkpoint(tmp_path, hidden_size=32)!r}, training={{"compile": True, "precision": "bf16"}})
@@ -374,27 +373,27 @@ assert "previous error" not in str(e.value), "which"
 
 def test_a_kill_between_checkpoints_repeats_the_steps_since(tmp_path):
     settings = changed(training={"checkpoint_every": 4, "accumulate": 2, "epochs": 6, "held_out": 0.1})
-    straight = make(settings)
-    straight.train()
+    no_recorder = make(settings)
+    no_recorder.train()
     Mortal.lives = 7
     with pytest.raises(KilledError):
         make(settings, Mortal, checkpoints=tmp_path / "c").train()
     resumed = make(settings, checkpoints=tmp_path / "c")
     assert resumed.course.step == 4
     resumed.train()
-    assert same(weights(straight), weights(resumed))
+    assert same(weights(no_recorder), weights(resumed))
 
 
-def test_dropout_of_a_transformer_goes_on_too(tmp_path, checkpoint):
+def test_dropout_of_a_transformer_resumes_too(tmp_path, checkpoint):
     settings = changed(encoder={"checkpoint": checkpoint}, training={"checkpoint_every": 1, "epochs": 2})
-    straight = make(settings)
-    straight.train()
+    no_recorder = make(settings)
+    no_recorder.train()
     Mortal.lives = 2
     with pytest.raises(KilledError):
         make(settings, Mortal, checkpoints=tmp_path / "c").train()
     resumed = make(settings, checkpoints=tmp_path / "c")
     resumed.train()
-    assert same(weights(straight), weights(resumed))
+    assert same(weights(no_recorder), weights(resumed))
 
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
@@ -404,7 +403,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
 
 
 def test_a_checkpoint_of_other_held_out_rows_is_refused(tmp_path):
-    """They decide which weights are the best."""
+    """Held-out rows decide which weights are the best."""
     settings = as_settings(changed(training={"checkpoint_every": 1, "epochs": 1}))
     encoder = load_encoder(settings.encoder)
     rows = {seed: pairs_for(encoder, seed=seed) for seed in (1, 2)}
@@ -427,7 +426,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
 
 
 def damages(state):
-    """Checkpoints that contradict themselves, by what is wrong with them."""
+    """Checkpoints with one contradiction each, and a name for it."""
     arrays, facts = state.arrays, state.fitted
     yield "part", replace(state, parts={name: part for name, part in state.parts.items() if name != "network"})
     yield "course", replace(state, fitted={**facts, "course": {"epochs": 1}})
@@ -472,7 +471,7 @@ def test_gradient_caching_gives_the_gradient_of_the_whole_batch(chunk_size, posi
 
 
 def test_gradient_caching_repeats_the_dropout_of_a_transformer(checkpoint):
-    """The encoder's second pass must be its first: else the loss's gradient is applied to other vectors."""
+    """The second pass must give the same vectors as the first, because the gradients are for these vectors."""
     trainer = make(changed(encoder={"checkpoint": checkpoint}))
     trainer.network.train()
     which = np.arange(20)
@@ -489,14 +488,14 @@ def test_gradient_caching_repeats_the_dropout_of_a_transformer(checkpoint):
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
 
 
-def test_accumulated_batches_make_one_step_of_their_mean():
+def test_accumulated_batches_make_one_step_with_their_mean_gradient():
     trainer = make(changed(training={"accumulate": 3, "epochs": 1}))
     trainer.train()
     assert trainer.course.step == 1
     assert trainer.n_batches == 3
 
 
-def test_weights_that_should_not_decay_do_not():
+def test_biases_norms_and_free_vectors_do_not_decay():
     trainer = make()
     decays = {}
     groups = trainer.optimiser._adam.param_groups
@@ -514,14 +513,14 @@ def test_weights_that_should_not_decay_do_not():
     ("asked", "total_steps", "warm_up"),
     [(None, 4000, 100), (None, 104, 10), (None, 3, 0), (7.0, 104, 7), (0.5, 104, 52), (200.0, 104, 104)],
 )
-def test_a_short_training_warms_up_for_a_tenth_of_it(asked, total_steps, warm_up):
+def test_a_short_training_warms_up_for_a_tenth_of_its_steps(asked, total_steps, warm_up):
     optimiser = Optimiser(torch.nn.Linear(2, 1), TrainingSettings(warm_up=asked), total_steps=total_steps)
     rates = [optimiser.rate(step) for step in range(total_steps)]
     assert np.argmax(rates) == max(0, warm_up - 1)
     assert max(rates) == 1.0
 
 
-def test_held_out_rows_are_asked_after_the_last_epoch_too():
+def test_held_out_rows_are_evaluated_after_the_last_epoch_too():
     settings = as_settings(changed(training={"epochs": 5, "evaluate_every": 2}))
     encoder = load_encoder(settings.encoder)
     trainer = Trainer(encoder, pairs_for(encoder), settings, held_out=pairs_for(encoder, seed=1))
@@ -529,7 +528,7 @@ def test_held_out_rows_are_asked_after_the_last_epoch_too():
     assert [line["epoch"] for line in trainer.history if "P@1" in line] == [2, 4, 5]
 
 
-def test_whoever_waits_for_the_compiler_is_told(monkeypatch):
+def test_the_progress_note_says_that_the_encoder_is_being_compiled(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda encode, **_: encode)
     trainer = make(changed(training={"compile": True}))
     assert "compiling" in trainer.note
@@ -538,7 +537,7 @@ def test_whoever_waits_for_the_compiler_is_told(monkeypatch):
     assert not make().note
 
 
-def test_every_epoch_is_recorded_with_its_throughput():
+def test_the_history_has_every_epoch_with_its_throughput():
     trainer = make()
     trainer.train()
     assert [line["epoch"] for line in trainer.history] == [1, 2, 3, 4]
@@ -564,7 +563,7 @@ MARGINS = {"loss": {"kind": "fixed", "weighting": "masked"}, "objective": {"anch
 
 
 @pytest.mark.parametrize("tables", [{}, MARGINS], ids=["anchored", "margins"])
-def test_training_that_runs_away_is_one_clear_sentence(tables):
+def test_diverging_training_is_one_clear_sentence(tables):
     with pytest.raises(LabelwoodError, match="ran away: give a smaller one"):
         make(changed(training={"learning_rate": 1e38, "epochs": 30, "weight_decay": 1.0}, **tables)).train()
 
@@ -605,11 +604,11 @@ def test_a_tiny_encoder_learns_a_thousand_pairs():
     trainer = Trainer(encoder, rows, settings)
     before = trainer.precision_at_1(rows)
     trainer.train()
-    assert before < 50, "centroids alone know something"
+    assert before < 50, "centroids alone are right for some"
     assert trainer.precision_at_1(rows) > 98
 
 
-def test_held_out_rows_are_not_judged_by_what_is_neither_right_nor_wrong():
+def test_filtered_pairs_do_not_count_for_held_out_precision():
     settings = as_settings(changed(prototypes={"kind": "text"}, objective={"query_to_prototype": 0.0}))
     encoder = load_encoder(settings.encoder)
     tokens = Tokens.of(["red rose", "blue sky"], encoder.tokenizer, max_tokens=8)
@@ -621,7 +620,7 @@ def test_held_out_rows_are_not_judged_by_what_is_neither_right_nor_wrong():
 
 
 def hopeless(anchor):
-    """Every query has a label that says nothing about it: margins are met best where all vectors are the same."""
+    """Every query has a random label, so a loss with a margin is smallest if all vectors are equal."""
     settings = as_settings(
         changed(
             objective={"anchor": anchor, "query_to_prototype": 0.0, "regulariser": 0.0},
@@ -647,7 +646,7 @@ def test_an_anchor_keeps_vectors_apart():
     assert found[1] < found[0] - 0.1
 
 
-def test_vectors_that_are_all_the_same_are_told():
+def test_collapsed_vectors_give_a_warning():
     trainer = make()
     trainer.bank[:] = trainer.bank[0].clone()
     assert trainer._first_mean_cosine < 0.9

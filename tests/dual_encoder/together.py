@@ -1,4 +1,4 @@
-"""What `test_processes` lets one process do alone and two, which run this script, do together."""
+"""The training that `test_processes` runs in one process, and in two processes with this script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_QUERIES, SIZE = 100, 33  # the last batch has one query: fewer than processes
 
 
 def case(**tables):
-    """Settings whose batches do not come out even.
+    """Settings with batches that cannot be shared evenly.
 
     Clusters and hard negatives are found once, at the beginning: later, vectors that differ in their last bits can come
     into other ones. And a larger epsilon than usual keeps AdamW from making steps of gradients that are but rounding:
@@ -35,7 +35,7 @@ def case(**tables):
 
 
 def cases(folder):
-    """Settings by name; the encoders that `folder` has come with and without dropout."""
+    """Settings by name, for the encoders in `folder`, with and without dropout."""
     bert = {"encoder": {"checkpoint": str(folder / "bert")}, "batches": {"sampler": "random"}}
     dexml = {
         "prototypes": {"kind": "text"},
@@ -62,7 +62,7 @@ HANDED_OVER = case(training={"checkpoint_every": 2})
 
 
 def trainer(settings, *, kind=Trainer, **options):
-    """A trainer of the sample, with other rows held out where the settings have patience."""
+    """A trainer of the sample, with held-out rows if the settings have patience."""
     torch.manual_seed(0)
     settings = as_settings(settings)
     encoder = load_encoder(settings.encoder)
@@ -77,14 +77,14 @@ def rows(encoder, **options):
 
 
 class Half(Trainer):
-    """Computes in half precision on a CPU, where this is slow, but with the same care for small gradients."""
+    """Trains in half precision on a CPU; this is slow, but scales gradients like on a GPU."""
 
     def _half(self):
         return torch.float16 if self.settings.training.precision == "fp16" else None
 
 
 def trained(settings, *, kind=Half, **options):
-    """A trainer that has trained."""
+    """A trainer after its training."""
     learner = trainer(settings, kind=kind, **options)
     learner.train()
     return learner
@@ -107,7 +107,7 @@ class Mortal(Trainer):
 
 
 def kill(settings, folder, **options):
-    """Training that leaves a checkpoint."""
+    """Starts a training that dies and leaves a checkpoint."""
     try:
         trained(settings, kind=Mortal, checkpoints=folder, **options)
     except KeyboardInterrupt:
@@ -115,21 +115,21 @@ def kill(settings, folder, **options):
 
 
 def resumed(settings, folder, **options):
-    """A trainer that went on from a checkpoint."""
+    """A trainer that has resumed from a checkpoint and finished."""
     learner = trainer(settings, checkpoints=folder, **options)
     assert learner.course.step == 4
     learner.train()
     return learner
 
 
-def note_whether_left(folder):
-    """Runs at the end of the process, after whatever is registered later."""
+def note_connection(folder):
+    """Notes at the end of the process whether it is still connected."""
     (folder / f"is-connected-{os.environ['RANK']}").write_text(str(torch.distributed.is_initialized()))
 
 
 def main(folder):
-    atexit.register(note_whether_left, folder)
-    processes = Processes.joined("cpu" if torch.cuda.is_available() else None)
+    atexit.register(note_connection, folder)
+    processes = Processes.connect("cpu" if torch.cuda.is_available() else None)
     assert processes.n == 2
     found = {name: outcome(trained(settings, processes=processes)) for name, settings in cases(folder).items()}
     with processes.own_randomness(0, 0):

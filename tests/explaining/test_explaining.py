@@ -1,4 +1,4 @@
-"""A label's copies are explained by words and labels of the meaning that each stands for."""
+"""Each copy of a label is explained by the words and labels of one of its meanings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPUTER_WORDS = {"software", "screen", "chip", "network", "disk", *COMPUTERS}
 
 
 def texts_of_two_meanings(apple="apple"):
-    """Texts about fruit and about computers; a fifth of each have to do with apples, or with Apple."""
+    """Texts about fruit and about computers; a fifth of each have the label `apple`."""
     random = np.random.default_rng(0)
     texts, labels = [], []
     for names, pool in (
@@ -41,7 +41,7 @@ def texts_of_two_meanings(apple="apple"):
 
 
 def trained(apple="apple", vectorizer=None, **how):
-    """A model that begins with a leaf for each meaning."""
+    """A model whose training starts with one leaf for each meaning."""
     texts, labels = texts_of_two_meanings(apple)
     ids = {name: number for number, name in enumerate(dict.fromkeys(name for row in labels for name in row))}
     tree = LabelTree.from_nested([[ids[name] for name in (apple, *FRUIT)], [ids[name] for name in COMPUTERS]])
@@ -63,7 +63,7 @@ def names(found):
 
 
 def fruit_and_computers(explained):
-    """The two copies of a tree, that of the fruit first."""
+    """The two copies in a tree, the copy among fruit first."""
     copies = sorted(explained.trees[0], key=lambda copy: not names(copy.characteristic) & set(FRUIT))
     assert len(copies) == 2
     return copies
@@ -92,12 +92,12 @@ def test_words_that_lead_to_a_copy_are_those_of_its_meaning(model):
     assert min(weights) > 0
 
 
-def test_the_words_of_a_label_are_those_that_speak_for_it():
+def test_the_first_word_of_a_label_has_the_largest_weight_for_it():
     for copy in explain_label(trained(copies=1), "quince").trees[0]:
         assert copy.words[0].word == "quince"
 
 
-def test_a_label_in_one_leaf_is_explained_without_what_separates():
+def test_a_label_in_one_leaf_has_no_separating_words():
     explained = explain_label(trained(copies=1), "pear")
     (copy,) = explained.trees[0]
     assert explained.n_copies == 1
@@ -115,7 +115,7 @@ def test_every_tree_is_explained():
     ElementTree.fromstring(draw_explanation(explained))
 
 
-def test_one_classifier_a_label_has_no_clusters_but_words():
+def test_one_vs_rest_has_words_for_labels_but_no_clusters():
     texts, labels = texts_of_two_meanings()
     explained = explain_label(lw.TextClassifier(model="one-vs-rest").fit(texts, labels), "plum")
     (copy,) = explained.trees[0]
@@ -123,7 +123,7 @@ def test_one_classifier_a_label_has_no_clusters_but_words():
     assert copy.words[0].word == "plum"
 
 
-def test_words_and_siblings_are_as_many_as_asked_for(model):
+def test_the_numbers_of_words_and_siblings_can_be_chosen(model):
     copy = explain_label(model, "apple", words=2, siblings=1).trees[0][0]
     counts = map(len, (copy.words, copy.cluster_words, copy.separating_words, copy.characteristic))
     assert list(counts) == [2, 2, 2, 1]
@@ -134,7 +134,7 @@ def test_words_and_siblings_are_as_many_as_asked_for(model):
 @pytest.mark.parametrize(
     ("name", "instead"), [("appel", "'apple'"), ("Printer", "'printer'"), ("key", "'keyboard'"), ("…", "spelling")]
 )
-def test_an_unknown_label_names_the_nearest(model, name, instead):
+def test_the_error_for_an_unknown_label_suggests_similar_names(model, name, instead):
     with pytest.raises(ParameterError, match=instead):
         explain_label(model, name)
 
@@ -149,14 +149,14 @@ def test_models_without_such_weights_say_so(kind):
         most_divided(other)
 
 
-def test_hashed_terms_are_numbers():
+def test_hashed_terms_are_shown_as_numbers():
     explained = explain_label(trained(vectorizer=lw.TextVectorizer(n_buckets=1000)), "apple")
     assert not explained.has_names
     assert all(word.startswith("#") for word in words(explained.trees[0][0].words))
     assert "no names" in explanation_text(explained)
 
 
-def test_joined_terms_keep_the_names_they_have():
+def test_terms_of_joined_vectorizers_keep_their_names():
     parts = [lw.TextVectorizer(), lw.TextVectorizer(analyzer="char", ngrams=(3, 3), n_buckets=50)]
     explained = explain_label(trained(vectorizer=lw.JoinedVectorizer(parts=parts)), "apple", words=200)
     found = words(explained.trees[0][0].cluster_words)
@@ -174,7 +174,7 @@ def test_the_label_of_two_meanings_is_ranked_first(model):
     assert most_divided(trained(copies=1)) == []
 
 
-def test_of_several_trees_each_label_is_ranked_once():
+def test_with_several_trees_each_label_is_ranked_once():
     labels = [divided.label for divided in most_divided(trained(n_trees=2))]
     assert len(labels) == len(set(labels))
 
@@ -201,7 +201,7 @@ def test_pictures_show_all_copies(model):
 HOSTILE = '<script>alert("x")</script> & \x1b[31m\x00\u202e]]>'
 
 
-def test_hostile_names_do_no_harm():
+def test_hostile_names_are_made_safe():
     explained = explain_label(trained(apple=HOSTILE), HOSTILE)
     svg, page, text = draw_explanation(explained), explanation_page(explained), explanation_text(explained)
     ElementTree.fromstring(svg)

@@ -1,4 +1,4 @@
-"""FusedClassifier as users meet it: members learn, are calibrated, answer as one, and are saved and loaded together."""
+"""FusedClassifier as users see it: members learn, are calibrated, answer together, and are saved and loaded."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_it_learns_and_answers(fitted, data):
     assert fitted.fusion_.gains_.keys() == {"P@1", "P@5", "PSP@5"}
 
 
-def test_answers_are_those_of_the_fusion_of_its_members(fitted, data):
+def test_answers_equal_the_fusion_of_its_members_answers(fitted, data):
     texts = data[0][:20]
     answers = [member.predict_topk(texts, 10) for member in fitted.members_]
     assert same(fitted.predict_topk(texts, 5), fitted.fusion_.combine(answers, 5))
 
 
-def test_members_learn_again_from_all_rows_unless_that_is_not_wanted(fitted, data):
+def test_members_learn_again_from_all_rows_unless_refit_is_false(fitted, data):
     texts, Y, label_texts = data
     assert fitted.members_[0].n_rows_ == 240
     once = lw.FusedClassifier(members=members()[:1], held_out=0.2, refit=False).fit(texts, Y)
@@ -82,7 +82,7 @@ def test_checkpoints_of_both_trainings_are_kept_apart(data, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run-part"]
 
 
-def test_pairs_of_a_filter_reach_the_members_by_the_rows_they_see(data, monkeypatch):
+def test_filters_reach_each_member_with_the_row_numbers_it_sees(data, monkeypatch):
     texts, Y, label_texts = data
     seen = []
     learn = lw.PrimeClassifier.fit
@@ -100,16 +100,16 @@ def test_pairs_of_a_filter_reach_the_members_by_the_rows_they_see(data, monkeypa
     assert set(seen[0]) <= set(expected)
 
 
-def test_filtered_pairs_are_no_answers_and_the_next_best_take_their_places(fitted, data):
+def test_filtered_pairs_are_replaced_by_the_next_best_labels(fitted, data):
     texts = data[0][:3]
     best = fitted.predict_topk(texts, 20)
     pairs = [(0, best.ids[0, 0]), (0, best.ids[0, 2]), (2, best.ids[2, 1])]
     kept = fitted.predict_topk(texts, 20, filters=pairs)
     assert kept.ids.shape == (3, 20)
     for row in range(3):
-        barred = {label for at, label in pairs if at == row}
-        assert not barred & set(kept.ids[row].tolist())
-    assert np.array_equal(kept.ids[1], best.ids[1]), "rows without a pair are as they were"
+        filtered = {label for at, label in pairs if at == row}
+        assert not filtered & set(kept.ids[row].tolist())
+    assert np.array_equal(kept.ids[1], best.ids[1]), "rows without a pair do not change"
     inside = fitted.predict_topk(texts, 3, include=[2, 5], filters=[(0, 2)])
     assert inside.ids[0].tolist() == [5, -1, -1]
 
@@ -119,7 +119,7 @@ def test_ids_can_come_from_an_iterator(fitted, data):
     assert same(fitted.predict_topk(texts, 3, include=iter([2, 5])), fitted.predict_topk(texts, 3, include=[2, 5]))
 
 
-def test_members_of_a_loaded_model_use_the_threads_it_is_given(fitted, data, tmp_path):
+def test_members_of_a_loaded_model_use_its_number_of_threads(fitted, data, tmp_path):
     fitted.save(tmp_path / "model")
     loaded = lw.load(tmp_path / "model").set_params(n_threads=2)
     loaded.predict_topk(data[0][:2], 3)
@@ -136,13 +136,13 @@ def test_checkpoints_of_models_inside_members_are_kept_apart_too(data, tmp_path)
 
 
 @pytest.mark.parametrize("tail", [0, 1, np.float64(0.5)])
-def test_any_number_can_be_the_tail_of_a_model_that_is_saved(data, tmp_path, tail):
+def test_a_tail_of_any_number_type_survives_saving(data, tmp_path, tail):
     model = lw.FusedClassifier(members=members()[:1], tail=tail, refit=False).fit(data[0], data[1])
     model.save(tmp_path / "model")
     assert lw.load(tmp_path / "model").fusion_.tail_ == tail
 
 
-def test_only_the_process_whose_members_write_saves(fitted, tmp_path, monkeypatch):
+def test_a_model_is_saved_only_in_the_process_in_which_its_members_write(fitted, tmp_path, monkeypatch):
     prime = next(member for member in fitted.members_ if isinstance(member, lw.PrimeClassifier))
     monkeypatch.setattr(prime, "_writes", False)  # as in all processes but the main one
     named = lw.TextClassifier()
@@ -153,7 +153,7 @@ def test_only_the_process_whose_members_write_saves(fitted, tmp_path, monkeypatc
 
 
 def hostile_changes(state):
-    """States that contradict themselves, by what is wrong with them."""
+    """States with one contradiction each, and a name for it."""
     fusion, parts = state.parts["fusion"], state.parts
     yield "member", replace(state, parts={name: parts[name] for name in ("member-0", "fusion")})
     yield "fusion", replace(state, parts={name: parts[name] for name in ("member-0", "member-1")})
@@ -194,7 +194,7 @@ def test_parts_without_a_model_are_refused(fitted, tmp_path):
         lw.load(tmp_path / "m")
 
 
-def test_members_that_can_do_without_texts_of_labels_are_not_refused(data):
+def test_label_texts_are_needed_only_if_a_member_needs_them(data):
     inner = lw.FusedClassifier(members=members()[:1], refit=False)
     assert lw.FusedClassifier(members=[inner], refit=False).fit(data[0], data[1]).n_labels_ == 24
 
@@ -209,7 +209,7 @@ def test_wrong_use_is_one_clear_sentence(data):
         ({"members": []}, (texts, Y), "members must be classifiers"),
         ({"members": [lw.TreeClassifier()]}, (texts, Y), "members must be classifiers"),
         ({"members": members()}, (texts, Y), "give label_texts"),
-        ({"members": members()}, (texts[:1], Y[:1], label_texts), "none are left"),
+        ({"members": members()}, (texts[:1], Y[:1], label_texts), "too few to hold some out"),
         ({"members": members(), "held_out": 1.0}, data, "held_out is 1.0"),
     ]
     for options, arguments, sentence in cases:

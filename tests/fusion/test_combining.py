@@ -1,4 +1,4 @@
-"""Answers of several models as one: candidates, calibration, what is gained, and the tail."""
+"""Combining answers of several models: candidates, calibration, gains, and the tail."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def best_of(scores, k=20):
 
 
 def made(n=1500, seed=0, noise=(1.0, 1.0)):
-    """Rows × labels with frequent and rare labels, and answers of two models that err independently.
+    """Rows × labels with frequent and rare labels, and answers of two models with independent errors.
 
-    The first knows frequent labels better, the second rare ones.
+    The first model is better at frequent labels, the second at rare ones.
     """
     rng = np.random.default_rng(seed)
     chances = 0.5 / (1 + np.arange(N_LABELS))
@@ -48,7 +48,7 @@ def metrics(top, Y):
     return evaluate(top, Y, ks=(1, 5), metrics=("P", "PSP"), inv_propensity=rarity_of(Y))
 
 
-def test_candidates_are_the_union_each_once():
+def test_candidates_are_the_union_of_answers_without_duplicates():
     first = TopK(np.int32([[3, 1], [0, -1]]), np.float32([[0.9, 0.2], [0.5, -np.inf]]))
     second = TopK(np.int32([[1, 2], [-1, -1]]), np.float32([[7, 6], [-np.inf, -np.inf]]))
     found = candidates([first, second])
@@ -59,7 +59,7 @@ def test_candidates_are_the_union_each_once():
     assert np.allclose(found.best, [[0.9, 7], [0.9, 7], [0.9, 7], [0.5, np.nan]], equal_nan=True)
 
 
-def test_curves_rise_and_tell_the_truth():
+def test_curves_rise_and_give_the_true_probabilities():
     rng = np.random.default_rng(0)
     scores = rng.random(100_000)
     curve = Curve.of(scores, rng.random(100_000) < scores**2)
@@ -76,12 +76,12 @@ def test_the_regression_finds_the_weights_that_made_the_data():
     assert np.allclose(learned.weights[1:] / learned.scales, [2, -0.01], rtol=0.1)
 
 
-def test_labels_that_are_easily_told_apart_do_not_upset_the_regression():
+def test_the_regression_stays_finite_on_separable_data():
     X = np.concatenate([np.full((500, 1), -1e6), np.full((500, 1), 1e6)])
     assert np.isfinite(Regression.of(X, X[:, 0] > 0).weights).all()
 
 
-def test_fused_answers_are_ahead_of_both_models():
+def test_fused_answers_are_better_than_those_of_both_models():
     calibrating, Y = made(seed=0)
     test, Y_test = made(seed=1)
     fusion = lw.Fusion().fit(calibrating, Y, rarity_of(Y))
@@ -91,7 +91,7 @@ def test_fused_answers_are_ahead_of_both_models():
     assert min(fusion.gains_.values()) > 1
 
 
-def test_scores_are_probabilities_where_rare_labels_are_not_preferred():
+def test_scores_are_probabilities_if_rare_labels_are_not_preferred():
     calibrating, Y = made(n=4000)
     test, Y_test = made(n=4000, seed=1)
     top = lw.Fusion(tail=0.0).fit(calibrating, Y, rarity_of(Y)).combine(test, 10)
@@ -102,7 +102,7 @@ def test_scores_are_probabilities_where_rare_labels_are_not_preferred():
         assert right[some].mean() == pytest.approx(top.scores[some].mean(), abs=0.04), (low, high)
 
 
-def test_a_useless_model_changes_next_to_nothing():
+def test_a_useless_model_changes_almost_nothing():
     (good, _), Y = made(noise=(0.6, 1.0))
     rng = np.random.default_rng(7)
     noise = [best_of(rng.random((1500, N_LABELS))) for _ in range(2)]
@@ -122,7 +122,7 @@ def test_a_single_model_keeps_its_best_answer_when_labels_are_equally_frequent()
     assert metrics(fused, Y)["P@1"] > metrics(top, Y)["P@1"] - 0.5
 
 
-def test_more_tail_means_rarer_labels():
+def test_a_larger_tail_gives_rarer_labels():
     calibrating, Y = made()
     rarity = rarity_of(Y)
     mean = [
@@ -132,7 +132,7 @@ def test_more_tail_means_rarer_labels():
     assert mean[0] < mean[1] < mean[2]
 
 
-def test_the_most_likely_answer_comes_first_unless_that_is_not_wanted():
+def test_the_most_likely_label_comes_first_unless_likely_first_is_false():
     calibrating, Y = made()
     likely, raised, rare = (
         lw.Fusion(tail=tail, likely_first=first).fit(calibrating, Y, rarity_of(Y)).combine(calibrating, 5)
@@ -146,7 +146,7 @@ def test_the_most_likely_answer_comes_first_unless_that_is_not_wanted():
     assert np.array_equal(raised.ids[~moved], rare.ids[~moved])
 
 
-def test_the_tail_that_is_chosen_is_the_best_of_the_worst_gains():
+def test_the_chosen_tail_has_the_largest_smallest_gain():
     calibrating, Y = made()
     chosen = lw.Fusion().fit(calibrating, Y, rarity_of(Y))
     for tail in (0.0, 0.3, 0.7, 1.0):

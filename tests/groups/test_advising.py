@@ -1,4 +1,4 @@
-"""Advice on groups, and parameters chosen on groups that are held out."""
+"""Advice on groups, and parameters chosen on held-out groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_random_groups_are_mixed_whatever_their_size(size):
     assert mixedness(sparse.csr_array(X), random_groups(len(X), size)) == pytest.approx(1, abs=0.06)
 
 
-def test_mixedness_is_the_lack_of_likeness_within_groups():
+def test_mixedness_compares_cosines_within_groups_and_overall():
     X, _ = classes(60)
     groups = random_groups(60, 4)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def planted(n=2000, size=20, seed=1):
     return X, groups, merged_labels(np.eye(50)[owner], groups)
 
 
-def test_iterations_are_chosen_by_groups_that_are_held_out():
+def test_iterations_are_chosen_on_held_out_groups():
     candidates = [{"iterations": t} for t in (0, 5, 20)]
     found = choose_eagle(*planted(), candidates=candidates, eagle=lw.Eagle(step=0.2, seed=3))
     scores = [each.score for each in found.tried]
@@ -69,11 +69,11 @@ def test_iterations_are_chosen_by_groups_that_are_held_out():
     assert scores[0] + found.tried[0].error < max(scores) <= 1
 
 
-def test_negatives_are_chosen_where_other_rows_are_much_alike():
+def test_negatives_are_chosen_if_groups_share_a_similar_row():
     rng = np.random.default_rng(0)
     owner = rng.integers(10, size=1000)
     X = np.eye(10, 40)[owner] + 0.4 * rng.standard_normal((1000, 40))
-    X[::4] = np.eye(1, 40, 39)  # a footer in each group, which has no label of its own
+    X[::4] = np.eye(1, 40, 39)  # a footer in each group, without a label
     Y = np.eye(10)[owner]
     Y[::4] = 0
     groups = np.arange(1000) // 4
@@ -83,43 +83,43 @@ def test_negatives_are_chosen_where_other_rows_are_much_alike():
     assert (chosen.toarray() * Y).sum() > 2 * (published.toarray() * Y).sum()
 
 
-def test_labels_go_to_as_many_rows_as_counts_say_unless_told_otherwise():
+def test_a_label_goes_to_as_many_rows_as_its_count_by_default():
     made = planted(400, 4)
     assert choose_eagle(*made).eagle.repeats == "topc"
     assert choose_eagle(*made, eagle=lw.Eagle()).eagle.repeats == "multiset"
 
 
-def test_the_first_of_several_that_are_as_good_is_chosen():
+def test_on_a_tie_the_first_candidate_is_chosen():
     twice = [{"iterations": 3, "sharpness": sharpness} for sharpness in (30.0, 10.0)]
     assert choose_eagle(*planted(400, 4), candidates=twice).eagle.sharpness == 30
 
 
-def test_a_part_of_the_labels_says_much_the_same():
+def test_a_part_of_the_labels_gives_similar_scores():
     made = planted(4000, 10)
     scores = [[each.score for each in choose_eagle(*made, n_labels=n).tried] for n in (25, 1000)]
     np.testing.assert_allclose(*scores, atol=0.05)
     assert scores[0] != scores[1]
 
 
-def test_held_out_scores_are_near_one_half_where_labels_have_nothing_to_do_with_rows():
+def test_held_out_scores_are_near_one_half_for_random_labels():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((1000, 20)), random_groups(1000, 5)
     found = choose_eagle(X, groups, (rng.random((200, 10)) < 0.3) * 1)
     assert all(abs(each.score - 0.5) < 0.1 for each in found.tried)
 
 
-def test_choosing_needs_labels_of_two_groups_and_sound_arguments():
+def test_choosing_needs_labels_of_two_groups_and_valid_arguments():
     with pytest.raises(LabelwoodError, match="no label has two groups"):
         choose_eagle(np.eye(2), [0, 1], np.eye(2))
-    with pytest.raises(ParameterError, match="held_out must lie"):
+    with pytest.raises(ParameterError, match="held_out must be"):
         choose_eagle(np.eye(2), [0, 1], np.eye(2), held_out=1.0)
-    with pytest.raises(ParameterError, match="candidates hold a set"):
+    with pytest.raises(ParameterError, match="candidates must hold a set"):
         choose_eagle(np.eye(2), [0, 1], np.eye(2), candidates=[])
     with pytest.raises(ParameterError, match="iterations"):
         choose_eagle(np.eye(2), [0, 1], np.eye(2), candidates=[{"iterations": -1}])
 
 
 @pytest.mark.parametrize(("times", "use"), [(1, "assignment"), (2, "baseline")])
-def test_with_counts_half_a_wrong_row_for_each_right_one_is_little_and_two_are_not(times, use):
+def test_with_counts_the_baseline_is_advised_for_half_a_wrong_row_per_right_one_but_not_for_two(times, use):
     found = advice(np.eye(6), [0, 0, 0, 1, 1, 1], [[times, 0], [0, times]])
     assert (found.use, found.wrong_rows) == (use, pytest.approx(3 / times - 1 if times > 1 else 2 * found.mixedness))

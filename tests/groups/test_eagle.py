@@ -1,4 +1,4 @@
-"""Eagle against a slow, obvious version of the published method, and what it promises beyond."""
+"""Compares Eagle with a slow and simple version of the published method, and tests its other features."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def unit(vector):
 
 
 def nearest(X, rows, e):
-    """The row, and by how much it is nearer than the next."""
+    """The nearest row, and its margin to the next one."""
     cosines = X[rows] @ e
     ordered = np.sort(cosines)
     return rows[np.argmax(cosines)], np.inf if len(rows) == 1 else ordered[-1] - ordered[-2]
 
 
 def slow_label(X, members, weights, iterations, step):
-    """Algorithm 1 of the paper for one label, whose groups have the rows `members`: its vector, and who gets the label.
+    """Algorithm 1 of the paper for one label, whose groups have the rows `members`.
 
-    The last is the smallest margin by which a row was nearer than the next.
+    Returns the vector, the rows that get the label, and the smallest margin between a nearest row and the next.
     """
     e = unit(sum(w * X[rows].sum(axis=0) for rows, w in zip(members, weights, strict=True)))
     margins = [np.inf]
@@ -76,13 +76,13 @@ def test_vectors_and_labels_are_those_of_the_published_method(problem, iteration
                 continue
             members = [np.flatnonzero(groups[:, group]) for group in having]
             vector, getting, margin = slow_label(unit_rows, members, group_labels[having, label], iterations, 0.3)
-            if margin > 1e-5:  # otherwise the last bits decide, and everything after may differ
+            if margin > 1e-5:  # otherwise rounding decides, and later steps may differ
                 np.testing.assert_allclose(vectors[label], vector, atol=1e-4)
                 assert np.flatnonzero(Y[:, label]).tolist() == getting
 
 
 @given(problems(overlap=False))
-def test_one_group_a_row_may_be_given_by_number(problem):
+def test_groups_can_be_given_as_one_number_per_row(problem):
     X, groups, group_labels = problem
     by_matrix = lw.Eagle().fit_transform(X, groups, group_labels)
     by_number = lw.Eagle().fit_transform(X, groups.argmax(axis=1), group_labels)
@@ -113,7 +113,7 @@ def test_groups_of_one_give_pifa_and_keep_their_labels(problem, iterations):
         assert (eagle.assignment_.sureness == 1).all()
 
 
-def test_of_rows_that_are_equally_near_the_first_gets_the_label():
+def test_among_equally_near_rows_the_first_gets_the_label():
     X = np.array([[0, 1], [1, 0], [1, 0], [1, 0], [0, 1]], np.float32)
     for rows in (X, sparse.csr_array(X)):
         given = lw.Eagle().fit(rows, [0, 0, 0, 1, 1], [[1], [1]]).assignment_
@@ -122,7 +122,7 @@ def test_of_rows_that_are_equally_near_the_first_gets_the_label():
         assert given.sureness[1] > 0.9
 
 
-def test_a_label_given_several_times_weighs_more_and_may_go_to_as_many_rows():
+def test_a_label_given_several_times_weighs_more_and_can_go_to_several_rows():
     X = [[1, 0, 0], [0.9, 0.4, 0], [0, 0, 1], [0, 1, 0], [0.2, 0, 1]]
     groups, counts = [0, 0, 0, 1, 1], [[2], [1]]
     once = {how: lw.Eagle(repeats=how).fit(X, groups, counts) for how in ("multiset", "set", "topc")}
@@ -133,7 +133,7 @@ def test_a_label_given_several_times_weighs_more_and_may_go_to_as_many_rows():
     np.testing.assert_array_equal(as_set, lw.Eagle().fit(X, groups, [[1], [1]]).label_embeddings_)
 
 
-def test_topc_gives_every_row_a_label_that_was_given_more_often_than_there_are_rows():
+def test_topc_gives_a_label_to_every_row_if_its_count_exceeds_the_rows():
     assert lw.Eagle(repeats="topc").fit_transform(np.eye(2), [0, 0], [[5]]).nnz == 2
 
 
@@ -169,7 +169,7 @@ def test_rows_that_cancel_out_are_told_apart_by_a_random_start():
     assert starts == {-1, 1}
 
 
-def test_rows_of_zeros_get_labels_only_where_nothing_else_is():
+def test_rows_of_zeros_get_labels_only_in_groups_without_other_rows():
     X = np.array([[0, 0], [1, 0], [0, 0]], np.float32)
     assert lw.Eagle().fit_transform(X, [0, 0, 1], [[1], [1]]).toarray().ravel().tolist() == [0, 1, 1]
 
@@ -186,7 +186,7 @@ def test_a_row_that_gets_a_label_from_two_groups_has_it_once():
 
 
 def slow_coefficients(X, members, weights, iterations, step):
-    """What each row weighs in a label's vector if rows are compared without it; groups below zero push away."""
+    """Each row's weight in a label's vector with `leave_out`; groups with negative weights push the vector away."""
     c = np.zeros(len(X))
     for rows, weight in zip(members, weights, strict=True):
         c[rows] += max(weight, 0)
@@ -200,7 +200,7 @@ def slow_coefficients(X, members, weights, iterations, step):
     return c
 
 
-def test_negatives_and_leaving_out_are_what_they_say():
+def test_negatives_and_leave_out_follow_their_definitions():
     X, Y, groups = planted(10, seed=2)
     group_labels = merged_labels(Y, groups)
     found = lw.Eagle(negatives=0.8, leave_out=True, iterations=6, seed=5).fit(X, groups, group_labels).weights_
@@ -217,7 +217,7 @@ def test_negatives_and_leaving_out_are_what_they_say():
 
 
 def planted(g, seed):
-    """Fifty classes in 64 dimensions: rows are their class's direction and noise, in random groups of g."""
+    """Fifty classes in 64 dimensions: a row is the direction of its class plus noise, in random groups of g."""
     rng = np.random.default_rng(seed)
     centers = unit(rng.standard_normal((50, 64)))
     classes = rng.integers(50, size=2000)
@@ -231,19 +231,19 @@ def accuracy(X, Y, groups, **params):
 
 
 @pytest.mark.parametrize(("g", "start", "end"), [(10, 0.956, 1.0), (20, 0.478, 0.844)])
-def test_planted_classes_are_found_again_and_iterations_help(g, start, end):
+def test_planted_classes_are_recovered_and_iterations_help(g, start, end):
     found = np.array([[accuracy(*planted(g, s), iterations=t) for t in (0, 20)] for s in range(3)]).mean(axis=0)
     np.testing.assert_allclose(found, [start, end], atol=0.1)
 
 
-def test_negatives_and_leaving_out_ones_own_part_find_more_of_planted_classes():
+def test_negatives_and_leave_out_recover_more_planted_classes():
     X, Y, groups = planted(20, seed=3)
     plain = accuracy(X, Y, groups)
     assert accuracy(X, Y, groups, negatives=0.7) > plain + 0.05
     assert accuracy(X, Y, groups, leave_out=True) > plain
 
 
-def test_transform_hands_out_labels_of_other_groups_by_the_vectors_that_were_learned():
+def test_transform_assigns_labels_of_other_groups_by_the_learned_vectors():
     X, Y, groups = planted(5, seed=1)
     group_labels = merged_labels(Y, groups)
     for rows in (X.astype(np.float32), sparse.csr_array(X.astype(np.float32))):
@@ -270,20 +270,20 @@ GROUPS, LABELS = [0, 0, 1], [[1, 0], [0, 2]]
         (np.eye(3), [0.5, 0, 1], LABELS, "one whole number"),
         (np.eye(3), [[0], [0, 1], [1]], LABELS, "groups has rows of different lengths"),
         (np.eye(3), None, LABELS, "one whole number"),
-        (np.eye(3), [0, 1, 2], LABELS, "a number from 0 to 2 where there are 2 groups"),
+        (np.eye(3), [0, 1, 2], LABELS, "numbers from 0 to 2, but there are 2 groups"),
         (np.eye(3), [0, -1, 1], LABELS, "number them from 0 to 1"),
         (np.eye(3), np.ones((3, 3)), LABELS, "groups has 3 columns and group_labels has 2 rows"),
         (np.eye(3), np.ones((2, 2)), LABELS, "groups has 2 rows and X has 3"),
         (np.eye(3), [0, 0, 0], LABELS, "group 1 has labels but no rows"),
-        (np.eye(3), GROUPS, [[1, -1], [0, 1]], "a whole number that is not negative"),
-        (np.eye(3), GROUPS, [[1, 0.5], [0, 1]], "a whole number that is not negative"),
+        (np.eye(3), GROUPS, [[1, -1], [0, 1]], "whole numbers, not negative"),
+        (np.eye(3), GROUPS, [[1, 0.5], [0, 1]], "whole numbers, not negative"),
         (np.eye(3), GROUPS, [[1, np.nan], [0, 1]], "group_labels contains NaN"),
         (np.eye(3), GROUPS, [1, 0], "group_labels has 1 dimension"),
         (np.full((3, 2), np.nan), GROUPS, LABELS, "X contains NaN"),
         ([1.0, 2.0, 3.0], GROUPS, LABELS, "X has 1 dimension"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_sentence(X, groups, group_labels, says):
+def test_unusable_input_is_refused_in_one_sentence(X, groups, group_labels, says):
     with pytest.raises(LabelwoodError, match=says) as e:
         lw.Eagle().fit(X, groups, group_labels)
     assert "\n" not in str(e.value)
@@ -300,27 +300,27 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(X, groups, group_labels,
         ({"at_most": 0}, "at_most is 0"),
     ],
 )
-def test_parameters_that_cannot_be_used_are_named(params, says):
+def test_the_error_names_an_invalid_parameter(params, says):
     with pytest.raises(ParameterError, match=says):
         lw.Eagle(**params).fit(np.eye(3), GROUPS, LABELS)
 
 
-def test_an_eagle_that_has_not_learned_says_so():
+def test_an_unfitted_eagle_raises_not_fitted():
     with pytest.raises(NotFittedError, match="has not learned yet"):
         lw.Eagle().transform(np.eye(3), GROUPS, LABELS)
 
 
-def test_other_features_than_were_learned_from_are_refused():
+def test_features_other_than_those_of_fit_are_refused():
     eagle = lw.Eagle().fit(np.eye(3), GROUPS, LABELS)
-    with pytest.raises(LabelwoodError, match="X has 2 features and group_labels 2 labels where 3 and 2"):
+    with pytest.raises(LabelwoodError, match="X has 2 features and group_labels 2 labels, but fit was given 3 and 2"):
         eagle.transform(np.ones((3, 2)), GROUPS, LABELS)
 
 
-def test_no_groups_with_labels_at_all_is_no_error():
+def test_groups_without_any_labels_are_no_error():
     assert lw.Eagle(assign="several").fit_transform(np.eye(3), GROUPS, np.zeros((2, 4))).shape == (3, 4)
 
 
-def test_a_label_of_two_rows_is_sure_if_no_third_row_is_as_near():
+def test_a_label_of_two_rows_is_certain_if_no_third_row_is_equally_near():
     X = [[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.02], [1.0, 0.0]]
     groups, given = [0, 0, 0, 1, 1, 1, 2], [[2], [1], [3]]
     found = {repeats: lw.Eagle(repeats=repeats).fit(X, groups, given).assignment_ for repeats in ("topc", "multiset")}

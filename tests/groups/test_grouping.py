@@ -1,4 +1,4 @@
-"""Groups that are made from rows: sizes, seeds, and what they hold."""
+"""Groups made from rows: sizes, seeds, and contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def clusters(n=256, n_clusters=16, seed=0):
     return X.astype(np.float32), owner
 
 
-def test_random_groups_hold_as_many_rows_as_asked_and_follow_the_seed():
+def test_random_groups_have_the_given_size_and_follow_the_seed():
     sizes = np.bincount(random_groups(1003, 10, seed=1))
     assert sizes.tolist() == [10] * 100 + [3]
     assert (random_groups(1003, 10, seed=1) == random_groups(1003, 10, seed=1)).all()
@@ -31,7 +31,7 @@ def test_clustered_groups_are_two_to_the_depth_and_of_equal_size(n, depth):
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_clustered_groups_hold_rows_that_are_alike():
+def test_clustered_groups_hold_similar_rows():
     X, owner = clusters()
     groups = clustered_groups(sparse.csr_array(X), 4)
     purity = merged_labels(np.eye(16)[owner], groups).toarray().max(axis=1).sum() / len(X)
@@ -46,7 +46,7 @@ def test_noise_mixes_groups():
     assert mixed[2] == pytest.approx(1, abs=0.05)
 
 
-def test_groups_by_noise_follow_the_seed():
+def test_noisy_groups_follow_the_seed():
     X, _ = clusters()
     assert (noisy_groups(X, 3, 0.4, seed=5) == noisy_groups(X, 3, 0.4, seed=5)).all()
     assert (noisy_groups(X, 3, 0.4, seed=5) != noisy_groups(X, 3, 0.4, seed=6)).any()
@@ -66,6 +66,6 @@ def test_labels_of_overlapping_groups_are_counted_in_each():
         (lambda: merged_labels([[1]], [0], merge="bag"), "merge is 'bag'"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_named(call, says):
+def test_the_error_names_an_invalid_argument(call, says):
     with pytest.raises(ParameterError, match=says):
         call()

@@ -1,4 +1,4 @@
-"""MultiInstanceClassifier against slow, obvious versions, and on problems whose answer is known."""
+"""Compares MultiInstanceClassifier with slow and simple versions, and tests it on problems with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WEIGHTS = ("hidden_weights", "hidden_bias", "concept_weights", "concept_bias", "
 
 
 def network(rng, n_features=5, n_labels=3, **more):
-    """A network whose numbers are all random, biases too."""
+    """A network of random numbers, including biases."""
     plain = Network.random(n_features=n_features, hidden=7, concepts=2, n_labels=n_labels, seed=0)
     numbers = {name: rng.normal(size=getattr(plain, name).shape).astype(np.float32) for name in WEIGHTS}
     return replace(plain, **numbers, **more)
@@ -63,7 +63,7 @@ def forward(net, X, sizes):
 
 @pytest.mark.parametrize("affinity", ["cosine", "product"])
 @pytest.mark.parametrize("sizes", [[4, 4, 4], [1, 5, 2, 1]])
-def test_numpy_and_torch_compute_what_the_definition_says(affinity, sizes):
+def test_numpy_and_torch_follow_the_definition(affinity, sizes):
     rng = np.random.default_rng(0)
     embeddings = rng.normal(size=(3, 5)).astype(np.float32)
     net = network(rng, embeddings=embeddings, temperature=1.7, affinity=affinity)
@@ -76,7 +76,7 @@ def test_numpy_and_torch_compute_what_the_definition_says(affinity, sizes):
     np.testing.assert_allclose(logits.detach().numpy(), expected + net.offsets, rtol=1e-4)
 
 
-def test_bags_of_different_sizes_are_scored_as_each_alone():
+def test_bags_of_different_sizes_have_the_same_scores_together_and_alone():
     rng = np.random.default_rng(1)
     net = network(rng, embeddings=rng.normal(size=(3, 5)).astype(np.float32), temperature=3.0)
     sizes = [3, 1, 6]
@@ -86,7 +86,7 @@ def test_bags_of_different_sizes_are_scored_as_each_alone():
     np.testing.assert_allclose(together, alone, rtol=1e-5)
 
 
-def test_a_temperature_of_zero_is_deep_miml_and_one_instance_attends_to_itself():
+def test_with_temperature_zero_or_one_instance_it_is_deep_miml():
     rng = np.random.default_rng(2)
     plain = network(rng)
     embeddings = rng.normal(size=(3, 5)).astype(np.float32)
@@ -112,7 +112,7 @@ def test_gradients_reach_every_layer(sizes):
 
 
 def planted(seed=0, n_bags=400, size=4, n_labels=6, n_features=12):
-    """Instances near one of several prototypes; a bag counts which."""
+    """Instances near one of several prototypes; a bag's labels count its prototypes."""
     rng = np.random.default_rng(seed)
     prototypes = np.random.default_rng(99).normal(size=(n_labels, n_features))
     classes = rng.integers(n_labels, size=(n_bags, size))
@@ -129,7 +129,7 @@ def summed(X, groups, Y):
 
 @pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("label_embeddings", [None, summed])
-def test_labels_of_bags_teach_the_labels_of_instances(loss, label_embeddings):
+def test_labels_of_instances_are_learned_from_labels_of_bags(loss, label_embeddings):
     X, Y, _ = planted()
     model = Quick(loss=loss, label_embeddings=label_embeddings, hidden=32).fit(X, Y)
     other, other_Y, classes = planted(seed=1)
@@ -140,7 +140,7 @@ def test_labels_of_bags_teach_the_labels_of_instances(loss, label_embeddings):
     assert model.score(other.reshape(-1, 12), np.eye(6)[classes.ravel()]) > 0.95
 
 
-def test_counts_say_more_than_marks_where_every_bag_has_every_label():
+def test_counts_help_if_every_bag_has_every_label():
     X, Y, _ = planted(n_bags=300, size=30)
     assert (Y > 0).mean() > 0.95
     other, _, classes = planted(seed=1)
@@ -156,7 +156,7 @@ def test_every_form_of_the_same_bags_gives_the_same_model():
     X, Y, _ = planted(n_bags=20)
     rows, groups = X.reshape(-1, 12), np.repeat(np.arange(20), 4)
     order = np.random.default_rng(0).permutation(len(rows))
-    order = order[np.argsort(groups[order], kind="stable")]  # bags keep their order, rows within them do not matter
+    order = order[np.argsort(groups[order], kind="stable")]  # changes the order of rows in bags, not that of bags
     fit = Quick(epochs=2).fit
     expected = fit(X, Y).predict_topk(rows, 3)
     for bags in (list(X), tuple(X), (rows, groups), [sparse.csr_array(bag) for bag in X]):
@@ -178,7 +178,7 @@ def test_sparse_rows_give_the_answers_of_dense_ones():
         assert np.array_equal(a.scores, b.scores)
 
 
-def test_embeddings_may_be_given_learned_or_made():
+def test_embeddings_can_be_a_matrix_a_fitted_object_or_a_function():
     X, Y, _ = planted(n_bags=20)
     made = summed(X.reshape(-1, 12), np.repeat(np.arange(20), 4), Y)
 
@@ -193,18 +193,18 @@ def test_embeddings_may_be_given_learned_or_made():
     assert not np.array_equal(fit().fit(X, Y).network_.hidden_weights, models[0].network_.hidden_weights)
 
 
-def test_embeddings_attend_without_what_all_labels_have_in_common():
+def test_embeddings_are_centred():
     X, Y, _ = planted(n_bags=20)
     given = summed(X.reshape(-1, 12), np.repeat(np.arange(20), 4), Y) + 5
     embeddings = Quick(epochs=1, label_embeddings=given).fit(X, Y).network_.embeddings
     moved = given - given.mean(axis=0)
     longer = np.linalg.norm(given, axis=1) / np.linalg.norm(moved, axis=1)
     np.testing.assert_allclose(embeddings, moved * longer[:, None], rtol=1e-4, atol=1e-5)
-    for alike in (np.full((6, 12), 2.0), np.zeros((6, 12))):  # nothing would be left
+    for alike in (np.full((6, 12), 2.0), np.zeros((6, 12))):  # centred, they would be zero
         assert np.array_equal(Quick(epochs=1, label_embeddings=alike).fit(X, Y).network_.embeddings, alike)
 
 
-def test_a_bag_that_counts_more_is_like_one_that_is_there_more_often():
+def test_a_bag_of_weight_three_is_like_three_copies():
     X, Y, _ = planted(n_bags=20)
     weights = np.ones(20)
     weights[:5] = 3
@@ -217,7 +217,7 @@ def test_a_bag_that_counts_more_is_like_one_that_is_there_more_often():
         whole().fit(X, Y, row_weights=-weights)
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_others():
+def test_the_seed_decides_the_weights():
     X, Y, _ = planted(n_bags=30)
     one, two, three = (Quick(epochs=3, label_embeddings=summed, seed=seed).fit(X, Y).network_ for seed in (5, 5, 6))
     for name in WEIGHTS:
@@ -237,7 +237,7 @@ def test_a_saved_network_gives_the_same_answers(tmp_path, verify, label_embeddin
     assert contract.same(loaded.predict_topk(X[0], k=3), model.predict_topk(X[0], k=3))
     assert contract.same(loaded.predict_bags(X, k=3), model.predict_bags(X, k=3))
     if label_embeddings is not None:
-        with pytest.raises(ParameterError, match="are not kept as a parameter"):
+        with pytest.raises(ParameterError, match="does not keep embeddings as a parameter"):
             loaded.fit(X, Y)
 
 
@@ -255,7 +255,7 @@ print(model.predict_bags(np.ones((2, 3, 12)), k=1).ids.shape, model.predict_topk
     assert done.stdout.strip() == "(2, 1) (1, 2)"
 
 
-def test_torch_is_loaded_by_nobody_who_does_not_train():
+def test_torch_is_loaded_only_for_training():
     code = """
 import sys, labelwood, labelwood.groups
 from labelwood.cli import status_of
@@ -265,13 +265,13 @@ assert "torch" not in sys.modules
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 
-def test_without_torch_the_extra_is_named(monkeypatch):
+def test_without_torch_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setattr(training, "find_spec", lambda name: None if name == "torch" else importlib.util.find_spec(name))
     with pytest.raises(LabelwoodError, match=r"pip install 'labelwood\[deep\]'"):
         Quick().fit(np.eye(2), np.eye(2))
 
 
-def test_arrays_that_do_not_fit_together_are_refused():
+def test_arrays_with_contradictory_shapes_are_refused():
     X, Y, _ = planted(n_bags=10)
     state = Quick(epochs=1, hidden=9).fit(X, Y).state()
     for change in (
@@ -306,7 +306,7 @@ def test_an_interrupt_leaves_the_last_finished_epoch(monkeypatch):
     stop = 1
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
-    assert contract.same(model.predict_topk(X[0]), two.predict_topk(X[0]))  # not one epoch has replaced it
+    assert contract.same(model.predict_topk(X[0]), two.predict_topk(X[0]))  # interrupted in the first epoch
 
 
 def test_progress_is_shown_when_asked_for(capsys):
@@ -348,14 +348,14 @@ BAD_BAGS = [
 
 
 @pytest.mark.parametrize(("bad", "words"), BAD_BAGS, ids=[words for _, words in BAD_BAGS])
-def test_bags_that_cannot_be_used_get_a_sentence(bad, words):
+def test_unusable_bags_are_refused_in_one_sentence(bad, words):
     with pytest.raises(LabelwoodError, match=words):
         Quick(epochs=1).fit(*bad)
 
 
 class Unfitted:
     def fit(self):
-        """Has not been called."""
+        """Never called."""
 
 
 BAD_PARAMETERS = [
@@ -363,7 +363,7 @@ BAD_PARAMETERS = [
     ({"temperature": -1.0}, "temperature is -1.0"),
     ({"loss": "hinge"}, "loss is 'hinge'"),
     ({"device": "abacus"}, "device is 'abacus', which cannot be used here"),
-    ({"label_embeddings": np.ones((3, 4))}, r"of shape \(3, 4\) and there are 2 labels and 4 features"),
+    ({"label_embeddings": np.ones((3, 4))}, r"the shape \(3, 4\), but there are 2 labels and 4 features"),
     ({"label_embeddings": np.full((2, 4), np.nan)}, "label_embeddings contains NaN"),
     ({"label_embeddings": "eagle"}, "label_embeddings is 'eagle'"),
     ({"label_embeddings": Unfitted()}, "call its fit first"),
@@ -372,7 +372,7 @@ BAD_PARAMETERS = [
 
 
 @pytest.mark.parametrize(("params", "words"), BAD_PARAMETERS, ids=[words for _, words in BAD_PARAMETERS])
-def test_parameters_that_cannot_be_used_get_a_sentence(params, words):
+def test_invalid_parameters_are_refused_in_one_sentence(params, words):
     with pytest.raises(LabelwoodError, match=words):
         MultiInstanceClassifier(**{"epochs": 3, "n_threads": 1, **params}).fit(X3, Y3)
 
@@ -389,7 +389,7 @@ def test_answers_for_bags_need_a_fitted_network_and_its_features():
     assert (model.predict_bags(X3, k=1, exclude=[0]).ids == 1).all()
 
 
-# What models over features promise for dense rows and every container also holds for bags of one.
+# The contract's tests for models over features also hold for bags of one.
 PROMISES = [
     contract.test_answers_are_sorted_unique_and_of_the_right_shape,
     contract.test_it_learns_more_than_popularity,
@@ -414,19 +414,19 @@ def test_promises_for_dense_rows(promise):
 
 
 @pytest.mark.parametrize("promise", PROMISES_WITHOUT_DATA, ids=lambda promise: promise.__name__)
-def test_promises_that_bring_their_data(promise):
+def test_promises_with_their_own_data(promise):
     promise(MultiInstanceClassifier)
 
 
 @pytest.mark.parametrize("verify", [True, False])
-def test_saving_and_loading_is_as_for_all_models(verify, tmp_path):
+def test_saving_and_loading_follow_the_contract(verify, tmp_path):
     make = partial(MultiInstanceClassifier, epochs=2)
     contract.test_save_and_load_give_identical_answers(make, generated(n_rows=50), tmp_path, verify)
     kept = json.loads((tmp_path / "model" / "manifest.json").read_text())["model"]["params"]
     assert not {"device", "verbose", "n_threads"} & set(kept)
 
 
-def test_weights_whose_sums_overflow_give_numbers_for_scores():
+def test_weights_with_overflowing_sums_give_no_nan_scores():
     model = MultiInstanceClassifier(epochs=2, n_threads=1).fit(np.eye(3), np.eye(3))
     state = model.state()
     state.arrays["hidden_weights"] = np.full_like(state.arrays["hidden_weights"], 3e38)
@@ -435,6 +435,6 @@ def test_weights_whose_sums_overflow_give_numbers_for_scores():
     assert not np.isnan(top.scores).any()
 
 
-def test_counts_that_cannot_be_added_up_are_refused():
+def test_too_large_counts_are_refused():
     with pytest.raises(LabelwoodError, match=r"Y says that a bag has a label 3e\+38 times: give counts of at most"):
         MultiInstanceClassifier(epochs=1, n_threads=1).fit(np.eye(3), np.full((3, 3), 3e38))

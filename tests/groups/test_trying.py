@@ -1,4 +1,4 @@
-"""Both ways tried on groups that are held out."""
+"""Assignment and baseline compared on held-out groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labelwood.groups.trying import joined
 
 
 def mixed(n=2400, n_classes=20, seed=0):
-    """Groups of rows of different classes: each label is that of one row."""
+    """Groups of rows of different classes: each label of a group belongs to one row."""
     rng = np.random.default_rng(seed)
     owner = rng.integers(n_classes, size=n)
     X = np.eye(n_classes, 30)[owner] + 0.3 * rng.standard_normal((n, 30))
@@ -23,7 +23,7 @@ def mixed(n=2400, n_classes=20, seed=0):
 
 
 def shared(n_groups=200, seed=0):
-    """Groups whose rows each have some features of all the group's labels, and look different nevertheless."""
+    """Groups whose rows have features of all the group's labels, but different ones, so that rows look different."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n_groups, 20)) < 0.15) * 1.0
     Y[np.arange(n_groups), rng.integers(20, size=n_groups)] = 1
@@ -33,21 +33,21 @@ def shared(n_groups=200, seed=0):
     return sparse.csr_array(np.hstack([signs, noise]).astype(np.float32)), rows, Y
 
 
-def test_assignment_wins_where_each_label_is_that_of_one_row():
+def test_assignment_is_better_if_each_label_belongs_to_one_row():
     found = try_both(*mixed(), k=3)
     assert found.use == "assignment"
     assert 100 >= found.assignment > found.baseline + 5
 
 
-def test_the_baseline_wins_where_rows_that_look_different_share_labels():
+def test_the_baseline_is_better_if_different_rows_share_labels():
     X, groups, Y = shared()
     found = try_both(X, groups, Y, k=4)
     assert found.use == "baseline"
     assert found.baseline > found.assignment + 5
-    assert advice(X, groups, Y).use == "assignment"  # which cannot know
+    assert advice(X, groups, Y).use == "assignment"  # similarity alone misleads
 
 
-def test_the_same_seed_gives_the_same_trial_and_the_model_given_is_not_touched():
+def test_the_same_seed_gives_the_same_trial_and_the_given_model_stays_unfitted():
     model = lw.OneVsRest()
     first, second = (try_both(*mixed(300), model=model, eagle=lw.Eagle(iterations=2)) for _ in range(2))
     assert first == second
@@ -68,8 +68,8 @@ def test_labels_of_groups_are_joined_by_the_best_or_the_mean_of_rows():
     assert mean.ids.tolist() == [[1, 0], [-1, -1], [2, 0]]
 
 
-def test_trying_needs_groups_to_hold_out_and_sound_arguments():
-    with pytest.raises(LabelwoodError, match="none can be held out"):
+def test_trying_needs_groups_to_hold_out_and_valid_arguments():
+    with pytest.raises(LabelwoodError, match="too few to hold some out"):
         try_both(np.eye(2), [0, 0], [[1]])
-    with pytest.raises(ParameterError, match="held_out must lie"):
+    with pytest.raises(ParameterError, match="held_out must be"):
         try_both(np.eye(2), [0, 1], [[1], [1]], held_out=0.0)

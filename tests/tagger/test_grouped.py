@@ -180,5 +180,5 @@ def test_parameters_can_be_chosen_by_pages_that_are_held_out():
     assert choice.eagle.negatives == choice.best.params["negatives"] > 0
     assert choice.eagle.repeats == "topc"
     assert right_ones(tagger, pages).mean() > 0.95
-    with pytest.raises(ParameterError, match="the baseline hands out nothing"):
+    with pytest.raises(ParameterError, match="the baseline needs no parameters"):
         lw.TextClassifier().fit_grouped(pages.texts, pages.pages, pages.tags, choose=True, baseline=True)

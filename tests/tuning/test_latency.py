@@ -1,4 +1,4 @@
-"""Latency: all models take turns on the same rows, with one thread, and noise of a round does not count."""
+"""Latency: all models take turns on the same rows with one thread, and a noisy round does not change the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labelwood.tuning.latency import _WARM, measure
 
 
 class Model:
-    """Notes what it is asked; the clock is a list of its own."""
+    """Logs the rows that it predicts."""
 
     def __init__(self, name, log):
         self.name, self.log, self.params = name, log, {}
@@ -27,10 +27,10 @@ class Model:
 def test_models_take_turns_in_every_round():
     log = []
     models = [Model(name, log) for name in "abc"]
-    told = []
-    found = measure(models, np.arange(100.0)[:, None], rows=30, rounds=4, on_model=told.append)
+    calls = []
+    found = measure(models, np.arange(100.0)[:, None], rows=30, rounds=4, on_model=calls.append)
     assert len(found) == 3
-    assert sum(told) == 3 * 4
+    assert sum(calls) == 3 * 4
     turns = [log[i : i + 30 + _WARM] for i in range(0, len(log), 30 + _WARM)]
     assert len(turns) == 12
     for number in range(4):

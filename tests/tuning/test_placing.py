@@ -1,4 +1,4 @@
-"""Labels of points keep off each other and stay inside."""
+"""Labels of points do not overlap and stay inside the box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labelwood.tuning.placing import place
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_labels_of_a_crowd_do_not_overlap(seed):
+def test_labels_of_close_points_do_not_overlap(seed):
     numbers = random.Random(seed)
     points = [(100 + numbers.gauss(0, 12), 100 + numbers.gauss(0, 12)) for _ in range(11)]
     width, height = 36, 9

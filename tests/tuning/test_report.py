@@ -1,4 +1,4 @@
-"""Plots are SVG that says which λ is where; the page holds everything itself."""
+"""Plots are SVG with the λ of each point; the page needs no other files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def texts(path):
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_each_panel_labels_each_point_with_its_lam(folder, name):
     found = texts(folder / name)
-    for lam in default_lams()[1:]:  # 0 and 1 may be ticks as well
+    for lam in default_lams()[1:]:  # 0 and 1 may also be ticks of an axis
         if lam != 1:
             assert found.count(lam_text(lam)) == 3
 
@@ -83,7 +83,7 @@ class Page(HTMLParser):
         self.attributes += attributes
 
 
-def test_the_page_needs_nothing_from_elsewhere(folder):
+def test_the_page_loads_no_external_files(folder):
     html = (folder / "report.html").read_text()
     page = Page(html)
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
@@ -96,10 +96,10 @@ def test_the_page_needs_nothing_from_elsewhere(folder):
     assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", html))
     assert "@import" not in html
     addresses = {value for name, value in page.attributes if value and "://" in value}
-    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names, not places
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # namespaces, not links
 
 
-def test_the_page_holds_words_plots_and_table_and_follows_the_readers_colours(folder):
+def test_the_page_has_sentences_plots_and_a_table_and_supports_dark_mode(folder):
     html = (folder / "report.html").read_text()
     assert "Take λ &lt; 1 &amp; be glad." in html
     assert html.index("be glad") < html.index("<svg")
@@ -113,7 +113,7 @@ def test_the_page_holds_words_plots_and_table_and_follows_the_readers_colours(fo
     assert "#fffffe" not in drawn
 
 
-def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(report, "find_spec", lambda _: None)
     with pytest.raises(LabelwoodError, match=r"pip install 'labelwood\[plots\]', or give --no-plots"):
         report.check_plots()

@@ -1,4 +1,4 @@
-"""Means and spreads, the Pareto front and the recommended λ are what their definitions say."""
+"""Means and spreads, the Pareto front and the recommended λ follow their definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def grid(*points):
 
 
 @given(PAIRS)
-def test_the_front_is_what_nothing_beats(pairs):
+def test_the_pareto_front_is_the_set_of_unbeaten_points(pairs):
     costs, gains = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     unbeaten = {
         i
@@ -51,28 +51,28 @@ def test_recommendations_follow_their_definitions(points, budget):
         assert by_lam[found["budget"]["fastest"]["lam"]][1] == min(ms for _, ms in by_lam.values())
 
 
-def test_a_faster_but_less_precise_lam_is_not_the_same():
+def test_a_faster_but_less_precise_lam_does_not_have_the_same_precision():
     found = recommend(grid((0.0, 71.0, 0.04), (1.0, 70.91, 0.03), (1.5, 70.8, 0.01)))
     assert found["same_precision"]["lam"] == 1.0
     assert "25% less than λ = 0" in found["same_precision"]["sentence"]
 
 
-def test_a_gain_smaller_than_the_spread_is_told_as_such():
+def test_the_sentence_says_if_a_gain_is_smaller_than_the_spread():
     def at(lam, *times):
         return Point.of("plain", lam, [{"P@1": 70.0, "p50_ms": ms} for ms in times])
 
     clear = recommend([at(0.0, 0.040, 0.041), at(1.0, 0.030, 0.031)])["same_precision"]
     vague = recommend([at(0.0, 0.030, 0.041), at(1.0, 0.030, 0.031)])["same_precision"]
     assert clear["lam"] == vague["lam"] == 1.0
-    assert "no more than seeds differ by" not in clear["sentence"]
-    assert "no more than seeds differ by" in vague["sentence"]
+    assert "no larger than that between seeds" not in clear["sentence"]
+    assert "no larger than that between seeds" in vague["sentence"]
 
 
-def test_without_lam_0_the_most_precise_is_the_measure():
+def test_without_lam_0_precision_is_compared_with_the_best():
     assert recommend(grid((0.5, 70.0, 0.01), (1.0, 71.0, 0.05), (1.5, 70.95, 0.04)))["same_precision"]["lam"] == 1.5
 
 
-def test_a_budget_that_nothing_meets_names_the_fastest():
+def test_if_no_lam_meets_the_budget_the_fastest_is_named():
     found = recommend(grid((0.0, 71.0, 0.04), (1.0, 70.0, 0.03)), budget_ms=0.01)["budget"]
     assert found["sentence"].startswith("No λ answers within 0.01 ms: the fastest is λ = 1 ")
 
@@ -82,14 +82,14 @@ def test_a_budget_must_be_positive():
         recommend(grid((0.0, 71.0, 0.04)), budget_ms=0)
 
 
-def test_spread_is_highest_less_lowest():
+def test_the_spread_is_the_highest_minus_the_lowest():
     point = Point.of("plain", 1.0, [{"P@1": 70.0}, {"P@1": 73.0}, {"P@1": 71.0}])
     assert point.spread == {"P@1": 3.0}
     assert table_rows([point])[0]["P@1_spread"] == 3.0
     assert Point.from_plain(point.plain()) == point
 
 
-def test_lams_of_the_default_grid_read_differently():
+def test_lams_of_the_default_grid_have_different_texts():
     from labelwood.tuning import default_lams
 
     texts = [lam_text(lam) for lam in [*default_lams(), 2.0]]

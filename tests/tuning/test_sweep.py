@@ -1,4 +1,4 @@
-"""A sweep does what is missing and no more, refuses to mix data, and ends without leaving anything half-done."""
+"""A sweep trains only what is missing, refuses to mix data, and leaves no half-written files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUICK = {"seeds": 1, "jobs": 1, "latency_rows": 20, "latency_rounds": 2}
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows whose features are noisy labels, frequent ones more often than others."""
+    """Rows whose features are their labels plus noise; some labels are frequent, others rare."""
     random = np.random.default_rng(0)
     shares = 1 / np.arange(1, 31)
     Y = (random.random((300, 30)) < shares).astype(float)
@@ -34,7 +34,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in (folder / "runs").iterdir()}
 
 
-def test_json_csv_and_runs_agree_and_the_work_folder_goes(rows, tmp_path):
+def test_json_csv_and_runs_agree_and_the_work_folder_is_removed(rows, tmp_path):
     found = sweep(*rows, tmp_path / "r", lams=[0, 2], **{**QUICK, "seeds": 2, "jobs": 2})
     saved = json.loads((tmp_path / "r/tradeoff.json").read_text())
     assert saved["points"] == found["points"]
@@ -53,7 +53,7 @@ def test_json_csv_and_runs_agree_and_the_work_folder_goes(rows, tmp_path):
     assert sum(shape["occurrences"]) == pytest.approx(1)
 
 
-def test_a_second_sweep_does_only_what_is_missing(rows, tmp_path):
+def test_a_second_sweep_trains_only_what_is_missing(rows, tmp_path):
     first = sweep(*rows, tmp_path / "r", lams=[0, 1], **QUICK)
     before = files(tmp_path / "r")
     assert (first["trained"], len(before)) == (2, 2)
@@ -69,7 +69,7 @@ def test_a_second_sweep_does_only_what_is_missing(rows, tmp_path):
     assert [point["lam"] for point in more["points"]] == [0, 1, 2]
 
 
-def test_latency_is_measured_where_it_is_missing_without_training_again(rows, tmp_path, monkeypatch):
+def test_a_missing_latency_is_measured_without_training_again(rows, tmp_path, monkeypatch):
     measure = latency.measure
 
     def interrupted(*_, **__):
@@ -84,7 +84,7 @@ def test_latency_is_measured_where_it_is_missing_without_training_again(rows, tm
     assert all(json.loads(text)["latency"]["p50_ms"] > 0 for text in files(tmp_path / "r").values())
 
 
-def test_damaged_and_foreign_run_files_are_made_again(rows, tmp_path):
+def test_runs_with_damaged_or_foreign_files_are_trained_again(rows, tmp_path):
     sweep(*rows, tmp_path / "r", lams=[0, 1], **QUICK)
     one, other = sorted((tmp_path / "r/runs").iterdir())
     one.write_text(one.read_text()[:50])
@@ -105,7 +105,7 @@ def test_another_fingerprint_is_refused_unless_restarted(rows, tmp_path, change,
     def no_work(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(workers, "finished", no_work)
+    monkeypatch.setattr(workers, "train_in_workers", no_work)
     with pytest.raises(ZeroDivisionError):
         sweep(*rows, tmp_path / "r", lams=[0], **QUICK)
     matrices, options = change(*rows)
@@ -124,7 +124,7 @@ def test_variants_with_tree_options_and_other_builders_run_together(rows, tmp_pa
     found = sweep(*rows, tmp_path / "r", lams=[0, 1.5], variants=variants, **QUICK)
     kinds = [(point["variant"], point["lam"]) for point in found["points"]]
     assert kinds == [("marginal", 0), ("marginal", 1.5), ("greedy", 0), ("greedy", 1.5), ("kmeans", None)]
-    # Only λ beyond 0 reads the rule; at 0 both are the same tree.
+    # The rule matters only for λ above 0; at 0 both trees are the same.
     depths = {kind: point["mean"]["depth@1"] for kind, point in zip(kinds, found["points"], strict=True)}
     assert depths["marginal", 0] == depths["greedy", 0]
     assert depths["marginal", 1.5] != depths["greedy", 1.5]
@@ -138,7 +138,7 @@ def test_tree_options_reach_the_builder(rows):
     assert np.array_equal(plain.trees_[0].tree.label_depths, same.trees_[0].tree.label_depths)
 
 
-def test_filters_drop_answers(rows, tmp_path):
+def test_filtered_answers_do_not_count(rows, tmp_path):
     X, Y, X2, Y2 = rows
     plain = sweep(X, Y, X2, Y2, tmp_path / "a", lams=[0], **QUICK)["points"][0]["mean"]
     every = np.argwhere(Y2)
@@ -147,7 +147,7 @@ def test_filters_drop_answers(rows, tmp_path):
     assert filtered["P@1"] == 0
 
 
-def test_an_error_in_a_worker_is_told_and_finished_runs_stay(rows, tmp_path):
+def test_an_error_in_a_worker_is_raised_and_finished_runs_are_kept(rows, tmp_path):
     variants = {"good": {}, "bad": {"tree_options": {"rule": "nonsense"}}}
     with pytest.raises(LabelwoodError, match="rule must be marginal"):
         sweep(*rows, tmp_path / "r", lams=[1], variants=variants, **QUICK)
@@ -167,8 +167,8 @@ def test_a_worker_that_dies_is_noticed(rows, tmp_path, monkeypatch):
         ({"lams": []}, "at least one"),
         ({"seeds": 0}, "at least 1"),
         ({"variants": {}}, "at least one"),
-        ({"variants": {"a": {"lam": 1.0}}}, "lam is what the sweep itself sets"),
-        ({"variants": {"a": {"tree": lw.Interpolated(1.5)}}}, "lam is what the sweep itself sets"),
+        ({"variants": {"a": {"lam": 1.0}}}, "the sweep itself sets lam"),
+        ({"variants": {"a": {"tree": lw.Interpolated(1.5)}}}, "the sweep itself sets lam"),
         ({"variants": {"a": {"tree": "kmeans", "tree_options": {"rule": "greedy"}}}}, "not for kmeans"),
         ({"variants": {"a": {"tree_options": {"rules": "greedy"}}}}, "no option 'rules'"),
         ({"variants": {"a": {"coste": 1.0}}}, "did you mean 'cost'"),
@@ -180,14 +180,14 @@ def test_bad_settings_are_refused_before_anything_is_written(rows, tmp_path, opt
     assert not (tmp_path / "r").exists()
 
 
-def test_a_folder_of_other_things_is_left_alone(rows, tmp_path):
+def test_a_folder_with_other_files_is_not_touched(rows, tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(InputError, match="neither empty nor a report"):
         sweep(*rows, tmp_path, lams=[0], restart=True, **QUICK)
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
-def test_one_sweep_at_a_time_has_a_folder(rows, tmp_path):
+def test_only_one_sweep_at_a_time_can_use_a_folder(rows, tmp_path):
     sweep(*rows, tmp_path, lams=[0], **QUICK)
     held = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)

@@ -13,9 +13,9 @@ from labelwood.arrays.rows import as_features, as_labels
 from labelwood.contract.kinds import load
 from labelwood.store import is_model
 from labelwood.tuning import Point, Run, latency
-from labelwood.tuning.folder import ReportFolder, fingerprint, opened, store_matrix
+from labelwood.tuning.folder import ReportFolder, fingerprint, open_folder, store_matrix
 from labelwood.tuning.grid import runs_of, settings_of
-from labelwood.tuning.workers import finished
+from labelwood.tuning.workers import train_in_workers
 
 KS = (1, 5)
 SEARCHED_ROWS, CALLED_ROWS = 3000, 1000
@@ -36,10 +36,10 @@ def points(
     origin = {"rows": fingerprint(*matrices.values()), "rounds": rounds}
     settings = settings_of(variants)
     runs = runs_of(settings, lams, range(seeds))
-    with opened(folder, origin, settings) as report:
+    with open_folder(folder, origin, settings) as report:
         _train(report, runs, matrices, jobs)
         _time(report, runs, rows.X_test, rounds)
-        facts = [report.kept(run) or {} for run in runs]
+        facts = [report.read_run(run) or {} for run in runs]
         report.clean()
     groups: dict[tuple[str, float | None], list[dict[str, float]]] = {}
     for run, fact in zip(runs, facts, strict=True):
@@ -63,17 +63,17 @@ def _train(report: ReportFolder, runs: Sequence[Run], matrices: Mapping[str, Any
         return
     for name, matrix in matrices.items():
         store_matrix(report.work, name, matrix)
-    for run, figures in finished(report, missing, jobs):
-        report.keep(run, {**(report.kept(run) or {}), **figures})
+    for run, figures in train_in_workers(report, missing, jobs):
+        report.write_run(run, {**(report.read_run(run) or {}), **figures})
 
 
 def _is_trained(report: ReportFolder, run: Run) -> bool:
     """Whether there are figures, and either times or a model to take them from."""
-    return "results" in (report.kept(run) or {}) and (_is_timed(report, run) or is_model(report.model(run)))
+    return "results" in (report.read_run(run) or {}) and (_is_timed(report, run) or is_model(report.model(run)))
 
 
 def _is_timed(report: ReportFolder, run: Run) -> bool:
-    return "times" in (report.kept(run) or {})
+    return "times" in (report.read_run(run) or {})
 
 
 def _time(report: ReportFolder, runs: Sequence[Run], X: Any, rounds: int) -> None:
@@ -87,7 +87,7 @@ def _time(report: ReportFolder, runs: Sequence[Run], X: Any, rounds: int) -> Non
     for i, (run, model) in enumerate(zip(untimed, models, strict=True)):
         times = {**searches[i], **{f"call_k{k}_us": 1000 * calls[k][i]["p50_ms"] for k in KS}}
         opened_k1 = {f"search_{name}_k1": cost for name, cost in model.search_costs(X, k=1).items()}
-        report.keep(run, {**(report.kept(run) or {}), "times": {**times, **opened_k1}})
+        report.write_run(run, {**(report.read_run(run) or {}), "times": {**times, **opened_k1}})
 
 
 def _search_times(models: Sequence[Any], by_level: Sequence[bool], X: Any, rounds: int) -> list[dict[str, float]]:

@@ -117,7 +117,7 @@ class Trials:
 
             from labelwood.dual_encoder.answering.index import PrototypeIndex  # noqa: PLC0415
             from labelwood.dual_encoder.data.tokens import Tokens  # noqa: PLC0415
-            from labelwood.dual_encoder.model.embedding import embedded  # noqa: PLC0415
+            from labelwood.dual_encoder.model.embedding import embed_texts  # noqa: PLC0415
             from labelwood.dual_encoder.model.encoder import unit  # noqa: PLC0415
             from labelwood.dual_encoder.model.pretrained import load_encoder  # noqa: PLC0415
 
@@ -125,7 +125,9 @@ class Trials:
             device = torch.device(self.given.device or ("cuda" if torch.cuda.is_available() else "cpu"))
             encoder = load_encoder(settings).to(device)
             texts, labels = (
-                unit(embedded(encoder, Tokens.of(t, encoder.tokenizer, max_tokens=settings.max_tokens), device=device))
+                unit(
+                    embed_texts(encoder, Tokens.of(t, encoder.tokenizer, max_tokens=settings.max_tokens), device=device)
+                )
                 for t in (self.corpus.test.texts, self.corpus.label_texts)
             )
             index = PrototypeIndex(labels.cpu().numpy(), device=device if device.type == "cuda" else None)

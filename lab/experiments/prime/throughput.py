@@ -98,7 +98,7 @@ class Bench:
 
     def timed(self, make: Callable[[Bench], Step], n_steps: int, *, n_before: int) -> tuple[float, float]:
         """Queries a second, and GiB that torch holds at most; after `n_steps` the same batches come again."""
-        from labelwood.dual_encoder.training.collector import undisturbed  # noqa: PLC0415
+        from labelwood.dual_encoder.training.collector import frozen_collector  # noqa: PLC0415
 
         cuda = self.torch.cuda if self.device.type == "cuda" else None
         gc.collect()  # what another way has recorded
@@ -108,7 +108,7 @@ class Bench:
         step = make(self)
         for _ in range(n_before):
             step()
-        with undisturbed() as settle:  # as the trainer does, and for all ways
+        with frozen_collector() as settle:  # as the trainer does, and for all ways
             settle()
             self._wait()
             began, n_done = perf_counter(), 0
@@ -129,7 +129,7 @@ class Bench:
 
     def batches(self, config: str, n_steps: int = STEPS) -> Iterator[Any]:
         """The batches of the steps, again and again: what the trainer has in them too."""
-        from labelwood.dual_encoder.data.samplers import BatchSampler, QueryOrder, ahead  # noqa: PLC0415
+        from labelwood.dual_encoder.data.samplers import BatchSampler, QueryOrder, prefetch  # noqa: PLC0415
 
         settings = self.settings(config).batches
         sampler = BatchSampler(self.Y, settings, seed=0)
@@ -140,7 +140,7 @@ class Bench:
             at = number % n_steps * self.size % max(1, len(order) - self.size)
             return sampler.batch(order[at : at + self.size], epoch=0, step=number % n_steps)
 
-        return ahead(batch, count())
+        return prefetch(batch, count())
 
     def padded(self) -> Step:
         """Forward and backward of the encoder alone, as is usual: a text for each pair, all padded to the longest."""
@@ -170,7 +170,7 @@ class Bench:
         self.encoder.train()
 
         def backward(*texts: Any) -> Any:
-            return self._backward(embed.of_packed(Packed(*texts, embed.feeder.longest)))
+            return self._backward(embed.embed_packed(Packed(*texts, embed.feeder.longest)))
 
         asked = Recorder(backward, self.device) if self.trials.given.compile and embed.packs else backward
 

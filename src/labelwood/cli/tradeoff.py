@@ -97,10 +97,10 @@ def run(
 def _grid(text: str | None) -> list[float] | None:
     if text is None:
         return None
-    from labelwood.tuning.grid import checked_lams
+    from labelwood.tuning.grid import check_lams
 
     try:
-        return checked_lams(float(word) for word in text.split(","))
+        return check_lams(float(word) for word in text.split(","))
     except ValueError:
         raise ParameterError(f"--lams {text!r} is not a list of numbers from 0 to 2, such as 0,0.5,1") from None
 

@@ -1,11 +1,11 @@
-"""Dual encoders: texts and labels in one space, learned from pairs of them (PRIME, DEXA, NGAME, DPR and others).
+"""Dual encoders: texts and labels as vectors in one space, learned from pairs (PRIME, DEXA, NGAME, DPR and others).
 
     texts ──tokens──▶ encoder ──▶ h            label texts ──▶ u ─┐
                                                free vectors  ──────┼─▶ prototypes z ──index──▶ TopK
                                                centroids of h ─────┘
 
-`settings` says what is what, `samplers` choose what meets in a step, `losses` and `objective` what it should learn,
-`trainer` learns, and `classifier` joins them. Learning and answering need the extra `deep`.
+`settings` holds all settings, `samplers` choose the queries and labels of a step, `losses` and `objective` define what
+is minimised, `trainer` trains, and `classifier` brings them together. Training and answering need the extra `deep`.
 """
 
 from labelwood.dual_encoder.classifier import PrimeClassifier

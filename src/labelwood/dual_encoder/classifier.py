@@ -1,4 +1,4 @@
-"""Texts in, labels out, by their nearness in a space that an encoder learned."""
+"""Predicts labels of texts by the similarity of their vectors in a space that an encoder has learned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from labelwood.data.texts import as_texts
 from labelwood.dual_encoder.answering.index import ENOUGH, PrototypeIndex, check_probes
 from labelwood.dual_encoder.answering.queries import Backend, QueryEncoder
 from labelwood.dual_encoder.data.inputs import Known, as_known
-from labelwood.dual_encoder.settings import PrimeSettings, as_settings, check_deep, without_place
+from labelwood.dual_encoder.settings import PrimeSettings, as_settings, check_deep, without_folder
 from labelwood.errors import ParameterError
 from labelwood.progress import shown
 
@@ -32,37 +32,36 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Scores: TypeAlias = Literal["fused", "prototypes", "classifiers"]
-_SPLIT = 4  # what random numbers are for; the samplers have others
+_SPLIT = 4  # the random stream for the held-out split; the samplers use others
 
 
 class PrimeClassifier(TextModel):
-    """A dual encoder: queries and labels, which have texts too, are vectors, and the nearest labels are the answers.
+    """A dual encoder: queries and label texts become vectors, and the labels nearest to a query are its answers.
 
-    By default it learns as PRIME does. NGAME, DEXA and others are settings of it: see `PrimeSettings`. It needs
-    ``pip install 'labelwood[deep]'``, and a GPU for encoders of any size.
+    By default it is trained as PRIME. NGAME, DEXA and others are different settings: see `PrimeSettings`. It needs
+    ``pip install 'labelwood[deep]'``, and a GPU unless the encoder is tiny.
 
     Parameters:
-        settings: `PrimeSettings`, the same as a dictionary of tables, or the path of a TOML file; None for PRIME's.
-        checkpoints: A folder to keep the state of training in; the next `fit` with the same data goes on from there.
-        cache: A folder to keep tokens of texts in, from which they are mapped the next time. Choose a local one: a
-            mapped file that another program cuts short ends the process.
-        device: Where to compute, as torch names it; None is the GPU, if there is one, of this process.
-        backend: What embeds queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors in less
-            time) or "onnx-int8" (about the same in much less). It is not saved.
-        probes: For answers on a CPU from so many clusters of labels alone, those that lie nearest to a query: not
-            always the very best ones, but in a fraction of the time where labels are many. None looks at all labels,
-            as is done where clusters have fewer than 100 of them; where they have more, but fewer than k, there are
-            fewer answers. Clusters are found by `fit`, or else before the first
-            answer, and are saved; `probes` is not.
-        scores: Where there are classifiers, what scores a label: the mean of the cosines with its prototype and with
-            its classifier ("fused"), or one of them ("prototypes", "classifiers"). It is not saved.
+        settings: `PrimeSettings`, a dictionary of tables with them, or the path of a TOML file; None for PRIME's.
+        checkpoints: A folder for the state of training; the next `fit` with the same data continues from there.
+        cache: A folder for the tokens of texts, which are mapped from it the next time. Choose a local folder: the
+            process ends if another program truncates a mapped file.
+        device: Where to compute, in torch's notation; None is the GPU of this process, if there is one.
+        backend: What encodes queries: "torch", or on a CPU, with ``labelwood[onnx]``, "onnx" (the same vectors,
+            faster) or "onnx-int8" (similar vectors, much faster). It is not saved.
+        probes: Search only this many clusters of labels, those nearest to the query, on a CPU. That is much faster if
+            there are many labels, but sometimes misses the best ones. None searches all labels. So does a query whose
+            clusters have fewer than 100 labels; if they have more, but fewer than k, there are fewer answers. Clusters
+            are found by `fit`, or else before the first answer, and are saved; `probes` is not.
+        scores: How a label is scored if there are classifiers: by the mean of its cosines with its prototype and its
+            classifier ("fused"), or by one of them ("prototypes", "classifiers"). It is not saved.
         verbose: Whether to show progress while training.
         n_threads: Threads to use on a CPU; all cores if not given.
 
-    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (losses
-    and held-out P@1 of each epoch, and queries a second, which are not saved), `network_`, `settings_` (what it learned
-    with, whatever has become of the file they came from; of an encoder's folder the name alone), `classifiers_` (labels
-    × dim, of unit length; None without them), and `clusters_` (two for each label; None before there are any).
+    Fitted attributes: `n_labels_`, `labels_per_row_`, `prototypes_` (labels × dim, of unit length), `history_` (the
+    losses and held-out P@1 of each epoch, and queries per second, which are not saved), `network_`, `settings_` (those
+    it was trained with; of an encoder's folder only the name), `classifiers_` (labels × dim, of unit length, or None),
+    and `clusters_` (two for each label; None before they are found).
 
     Example:
         >>> quick = {
@@ -77,7 +76,7 @@ class PrimeClassifier(TextModel):
     """
 
     kind: ClassVar[str] = "prime"
-    _writes = True  # whether `save` does; the other processes that trained the same model leave it to the main one
+    _writes = True  # whether `save` writes; if several processes train a model, only the main one does
     uses: ClassVar[frozenset[str]] = frozenset({"label_texts", "filters"})
     needs: ClassVar[frozenset[str]] = frozenset({"label_texts"})
     search_params: ClassVar[frozenset[str]] = frozenset({"probes", "scores"})
@@ -89,11 +88,11 @@ class PrimeClassifier(TextModel):
     classifiers_: Floats | None
     network_: DualEncoder
     settings_: PrimeSettings
-    free_vectors_: Floats  # the bank; empty without one
-    centres_: Floats  # of the clusters of labels that share a free vector; not of `clusters_`
+    free_vectors_: Floats  # the bank of free vectors; may be empty
+    centres_: Floats  # centres of the clusters of labels that share a free vector; not those of `clusters_`
     clusters_: NDArray[np.int32] | None
-    _queries: tuple[Any, QueryEncoder] | None = None  # what embeds them, and for which parameters
-    _index: tuple[Scores, PrototypeIndex] | None  # and which scores it is of
+    _queries: tuple[Any, QueryEncoder] | None = None  # the encoder of queries, with the parameters it was made for
+    _index: tuple[Scores, PrototypeIndex] | None  # the index, with the scores it was made for
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class PrimeClassifier(TextModel):
         check_deep(settings)
         from labelwood.dual_encoder.gpu.processes import Processes
 
-        processes = Processes.joined(self.device)
+        processes = Processes.connect(self.device)
         with self._computing(settings) as device:
             import torch
 
@@ -156,9 +155,9 @@ class PrimeClassifier(TextModel):
             self._learn_classifiers(examples.X, known)
 
     def fit_classifiers(self, texts: Any, Y: Any, *, filters: Any = None) -> Self:
-        """Learns a classifier for each label on top of the encoder, which stays as it is; see the settings' table.
+        """Trains a classifier for each label on top of the encoder, which does not change; see `ClassifierSettings`.
 
-        All arguments are those of `fit`, or others with the same labels. `predict_topk` then makes use of both.
+        The arguments are those of `fit`, or other rows with the same labels. `predict_topk` then uses both.
 
         Example:
             >>> quick = {"encoder": {"checkpoint": "tiny"}, "training": {"epochs": 1}, "classifiers": {"epochs": 5}}
@@ -189,7 +188,7 @@ class PrimeClassifier(TextModel):
     def _pairs(
         self, tokenizer: Any, settings: PrimeSettings, rows: Any, labels: Any, known: Known
     ) -> tuple[Pairs, Pairs | None]:
-        """Rows to learn from, which have a label each, and rows to measure on."""
+        """Rows for training, all with a label, and held-out rows."""
         from labelwood.dual_encoder.data.tokens import Tokens
         from labelwood.dual_encoder.training.trainer import Pairs
 
@@ -210,13 +209,13 @@ class PrimeClassifier(TextModel):
         return chosen(useful[n_held_out:]), chosen(useful[:n_held_out]) if n_held_out else None
 
     def _keep(self, trainer: Trainer) -> None:
-        """Takes what is needed to answer and to add labels; the tables of training go."""
-        from labelwood.dual_encoder.model.embedding import embedded
+        """Keeps what is needed to answer and to add labels, and drops what only training needs."""
+        from labelwood.dual_encoder.model.embedding import embed_texts
         from labelwood.dual_encoder.model.encoder import unit
         from labelwood.dual_encoder.model.network import all_prototypes
 
         network = trainer.network
-        texts = embedded(network.encoder, trainer.pairs.labels, device=trainer.device)
+        texts = embed_texts(network.encoder, trainer.pairs.labels, device=trainer.device)
         self.prototypes_ = all_prototypes(network, texts).cpu().numpy()
         self.free_vectors_ = self.centres_ = np.empty((0, network.encoder.dim), np.float32)
         if network.free is not None:
@@ -224,21 +223,21 @@ class PrimeClassifier(TextModel):
             self.free_vectors_ = bank.cpu().numpy().copy()
             self.centres_ = unit(bank.new_zeros(bank.shape).index_add_(0, owners, unit(texts))).cpu().numpy()
         network.free = network.centroids = None
-        self.network_, self.history_, self.settings_ = network, trainer.history, without_place(trainer.settings)
+        self.network_, self.history_, self.settings_ = network, trainer.history, without_folder(trainer.settings)
         self.n_labels_ = len(self.prototypes_)
         self.classifiers_ = self.clusters_ = self._index = None
 
     def embed(self, texts: Any) -> Floats:
-        """Unit vectors of texts, rows × dim: features for other models, or queries for another index."""
+        """Encodes texts as unit vectors, rows × dim: features for other models, or queries for another index."""
         self.check_fitted()
         return self._query_encoder()(as_texts(texts, "texts"))
 
     def _query_encoder(self) -> QueryEncoder:
-        """Made when it is first needed, and again when a parameter has changed."""
+        """The encoder of queries, made on first use and again after a parameter has changed."""
         made_for = (self.network_, self.device, self.backend, self.n_threads)
         if self._queries is None or self._queries[0] != made_for:
             settings = self.settings_
-            # The tiny encoder's work is done before threads have met.
+            # The tiny encoder does so little work that threads do not help.
             n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else self.n_threads
             encoder = QueryEncoder(
                 self.network_.encoder,
@@ -251,7 +250,7 @@ class PrimeClassifier(TextModel):
         return self._queries[1]
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
-        """Labels are scored by the cosine with their prototypes; where there are classifiers, as `scores` says."""
+        """The best labels by their cosine with the query; with classifiers, `scores` decides the score."""
         from labelwood.metrics.filters import filtered_answers, filtered_per_row
 
         self.check_fitted()
@@ -259,7 +258,7 @@ class PrimeClassifier(TextModel):
         queries = self.embed(X)
         index = self._index_of(self.settled()["scores"])
 
-        needed = ENOUGH + filtered_per_row(filters, len(queries))  # of a row by itself, whatever others need
+        needed = ENOUGH + filtered_per_row(filters, len(queries))  # for each row by itself
 
         def answers(n: int) -> TopK:
             return padded(index.topk(queries, n, limits, probes=probes, needed=needed), n)
@@ -270,7 +269,7 @@ class PrimeClassifier(TextModel):
         return self.answer(X, k, limits)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is made when it is first needed: copies make their own."""
+        """Leaves out what is made on first use: copies make their own."""
         return self.__dict__ | {"_index": None, "_queries": None}
 
     def _index_of(self, scores: Scores) -> PrototypeIndex:
@@ -301,10 +300,10 @@ class PrimeClassifier(TextModel):
         self._index = None
 
     def add_labels(self, label_texts: Any) -> list[int]:
-        """Gives labels that no training row had a prototype from their texts alone; returns their ids.
+        """Adds labels without training rows, with prototypes from their texts; returns their ids.
 
-        The text's vector stands in for the centroid, and the free vector is that of the nearest cluster of labels.
-        Where answers come from some clusters alone, a new label is in those of the label nearest to it.
+        The text's vector replaces the centroid, and the free vector is that of the nearest cluster of labels. If there
+        are clusters for `probes`, a new label goes into those of its nearest label.
         """
         self.check_fitted()
         with self._computing(self.settings_) as device:
@@ -320,7 +319,7 @@ class PrimeClassifier(TextModel):
             p = self.settings_.prototypes
             has_centroids = p.centroids and p.kind == "network"
             with torch.no_grad():
-                new = self.network_.mixed(texts, free, h if has_centroids else None).cpu().numpy()
+                new = self.network_.mix(texts, free, h if has_centroids else None).cpu().numpy()
         first = self.n_labels_
         if self.clusters_ is not None:
             nearest = PrototypeIndex(self.prototypes_, n_threads=self.n_threads).topk(new, 1).ids[:, 0]
@@ -333,24 +332,24 @@ class PrimeClassifier(TextModel):
 
     def _vectors(self, texts: Any, device: Any, name: str) -> Any:
         from labelwood.dual_encoder.data.tokens import Tokens
-        from labelwood.dual_encoder.model.embedding import embedded
+        from labelwood.dual_encoder.model.embedding import embed_texts
 
         e, encoder = self.settings_.encoder, self.network_.to(device).encoder
         max_tokens = (e.max_label_tokens if name == "label_texts" else None) or e.max_tokens
-        return embedded(
+        return embed_texts(
             encoder, Tokens.of(as_texts(texts, name), encoder.tokenizer, max_tokens=max_tokens), device=device
         )
 
     @contextmanager
     def _computing(self, settings: PrimeSettings) -> Iterator[Any]:
-        """The device to compute on, with its threads; torch's own random numbers are left as they were."""
+        """Sets threads and yields the device to compute on; restores the state of torch's random numbers."""
         check_deep(settings)
         import torch
 
         from labelwood.devices import find_device, threads
 
         device = find_device(self.device)
-        # The tiny encoder's work is done before threads have met.
+        # The tiny encoder does so little work that threads do not help.
         n_threads = 1 if self.n_threads is None and settings.encoder.is_tiny else thread_count(self.n_threads)
         with threads(n_threads), torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield device
@@ -360,7 +359,7 @@ class PrimeClassifier(TextModel):
 
     @property
     def writes(self) -> bool:
-        """Whether `save` does: of processes that trained it together, only the main one's does."""
+        """Whether `save` writes in this process: if several processes trained together, only the main one writes."""
         return self._writes
 
     def state(self) -> State:
@@ -372,7 +371,7 @@ class PrimeClassifier(TextModel):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        """The model that `state` describes; raises `ModelError` if its fields contradict each other."""
         from labelwood.dual_encoder.saving import clusters_from, network_from, settings_of, tables_from
 
         settings = settings_of(state)
@@ -383,7 +382,7 @@ class PrimeClassifier(TextModel):
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         history = state.fitted.get("history")
         model.history_ = history if isinstance(history, list) else []
-        model.classifiers_ = None  # unless they are there
+        model.classifiers_ = None  # unless the tables have them
         for name, table in tables_from(state, model.network_.encoder.dim).items():
             setattr(model, f"{name}_", table)
         model.clusters_ = clusters_from(state)

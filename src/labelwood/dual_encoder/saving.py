@@ -1,4 +1,4 @@
-"""A dual encoder to what is saved, and back from it, where its parts must agree with each other."""
+"""Converts a dual encoder to the state that is saved, and back, with checks that its parts agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwood.arrays.rows import Floats
-from labelwood.dual_encoder.settings import PrimeSettings, as_settings, without_place
+from labelwood.dual_encoder.settings import PrimeSettings, as_settings, without_folder
 from labelwood.errors import LabelwoodError, ModelError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def state_of(model: PrimeClassifier) -> State:
-    """All of a fitted model; nothing of the machine, so that the same training gives the same bytes.
+    """The state of a fitted model, without anything that depends on the machine: same training, same bytes.
 
     Example:
         >>> from labelwood import PrimeClassifier
@@ -46,7 +46,7 @@ def state_of(model: PrimeClassifier) -> State:
 
 
 def settings_of(state: State) -> PrimeSettings:
-    """The settings that the model was trained with.
+    """The settings of the model's training.
 
     Example:
         >>> from labelwood.store import State
@@ -54,10 +54,10 @@ def settings_of(state: State) -> PrimeSettings:
         7
     """
     settings = state.params.get("settings", {})
-    if not isinstance(settings, dict):  # the name of a file would be read
+    if not isinstance(settings, dict):  # a text would be read as the path of a file
         raise ModelError("the model's settings are not tables: save it again")
     try:
-        return without_place(as_settings(settings))
+        return without_folder(as_settings(settings))
     except LabelwoodError as e:
         raise ModelError(f"the model's {e}: save it again") from None
 
@@ -82,14 +82,14 @@ def network_from(state: State, settings: PrimeSettings) -> DualEncoder:
         check_tokens(encoder, settings.encoder)
     except LabelwoodError as e:
         raise ModelError(f"the model's {e}") from None
-    network: DualEncoder = DualEncoder(encoder, _fitting(settings.prototypes, state, encoder.dim)).eval()
+    network: DualEncoder = DualEncoder(encoder, _check_prototypes(settings.prototypes, state, encoder.dim)).eval()
     if network.mixer is not None:
         load_weights(network.mixer, state.parts["mixer"].arrays, verify=state.verify)
     return network
 
 
 def tables_from(state: State, dim: int) -> dict[str, Floats]:
-    """Prototypes, free vectors with their clusters' centres and, where there are such, classifiers.
+    """Prototypes, free vectors with their clusters' centres and, if there are any, classifiers.
 
     Example:
         >>> from labelwood.store import State
@@ -104,7 +104,7 @@ def tables_from(state: State, dim: int) -> dict[str, Floats]:
         if dim < 1 or found[name].shape[1] != dim or (state.verify and not np.isfinite(found[name]).all()):
             raise ModelError(f"the model's {name} are not vectors of {dim} finite numbers: save the model again")
     if state.count("labels_per_row") > state.count("n_labels"):
-        raise ModelError("the model's rows have more labels than there are: save it again")
+        raise ModelError("the model has more labels per row than labels: save it again")
     of_labels = {len(found[name]) for name in ("prototypes", "classifiers") if name in found}
     if of_labels != {state.count("n_labels")} or len(found["free_vectors"]) != len(found["centres"]):
         raise ModelError(
@@ -131,12 +131,12 @@ def clusters_from(state: State) -> NDArray[np.int32] | None:
     return clusters
 
 
-def _fitting(settings: Any, state: State, dim: int) -> Any:
-    """Settings of prototypes that the saved weights bear out, so that no others are made room for."""
+def _check_prototypes(settings: Any, state: State, dim: int) -> Any:
+    """Checks that the settings of prototypes match the saved weights, before memory is allocated for them."""
     if settings.kind != "network":
         return settings
     mixer = state.parts.get("mixer")
     inner = None if mixer is None else mixer.arrays.get("layer.linear1.weight")
     if inner is None or inner.shape != (settings.feedforward, dim) or dim % settings.heads:
-        raise ModelError("the model's prototype network is missing or not as its settings say: save the model again")
+        raise ModelError("the model's prototype network is missing or contradicts its settings: save the model again")
     return settings

@@ -1,6 +1,6 @@
-"""All that can be set about a dual encoder, in one object that a TOML file fills.
+"""All settings of a dual encoder, in one object that can be read from a TOML file.
 
-DPR, ANCE, NGAME, DEXA, DEXML, PRIME and its ablations are settings of the same trainer; they lie in
+DPR, ANCE, NGAME, DEXA, DEXML, PRIME and its ablations are settings of the same trainer; their files are in
 `lab/experiments/prime/configs`.
 """
 
@@ -27,7 +27,7 @@ Share: TypeAlias = Annotated[float, Ge(0), Lt(1)]
 _EPOCHS, _RANDOM_EPOCHS, _REFRESH_EVERY = 300, 10, 5
 _DOUBLE_AT = (10, 20, 25, 50, 75, 100, 125, 150, 200)
 NO_PLACE = "…/"  # before the name of an encoder's folder, in a saved model
-_MOST_EXTENSIONS = 8  # files that extend each other; more is a circle
+_MAX_EXTENSIONS = 8  # files that extend each other; more must be a cycle
 
 
 class _Group(BaseModel):
@@ -38,7 +38,7 @@ Pooling = Literal["mean", "cls"]
 
 
 class EncoderSettings(_Group):
-    """What turns a text into a vector.
+    """The encoder, which turns a text into a vector.
 
     Example:
         >>> EncoderSettings(pooling="cls").max_tokens
@@ -46,18 +46,18 @@ class EncoderSettings(_Group):
     """
 
     checkpoint: str = "sentence-transformers/msmarco-distilbert-base-v4"  # a folder, a hub's name, "tiny" or "tiny:64"
-    pooling: Pooling | None = None  # None: as the checkpoint does, or the mean
-    max_tokens: Count = 32  # of a query; longer texts are cut
-    max_label_tokens: Count | None = None  # of a label's text; None: as many
+    pooling: Pooling | None = None  # None: that of the checkpoint, or the mean
+    max_tokens: Count = 32  # tokens of a query; longer texts are truncated
+    max_label_tokens: Count | None = None  # tokens of a label's text; None: the same
 
     @property
     def is_tiny(self) -> bool:
-        """Whether it is our own small one, which needs no checkpoint."""
+        """Whether it is our own small encoder, which needs no checkpoint."""
         return self.checkpoint.partition(":")[0] == "tiny"
 
 
 class PrototypeSettings(_Group):
-    """What a label's vector is made of.
+    """Prototypes: how a label's vector is made.
 
     Example:
         >>> PrototypeSettings(kind="sum", centroids=False).free_vectors
@@ -66,54 +66,54 @@ class PrototypeSettings(_Group):
 
     # "network": text, free vector and centroid through a transformer layer; "sum": text plus free vector; "text"
     kind: Literal["network", "sum", "text"] = "network"
-    free_vectors: Annotated[int, Ge(0)] = 65536  # as many as labels, or the next lower power of two
-    centroids: bool = True  # whether prototypes know the mean of the texts with the label
-    momentum: Annotated[float, Ge(0), Le(1)] = 0.95  # share of a centroid that stays when a text moves it
-    heads: Count = 1  # of the transformer layer
-    feedforward: Count = 1024  # numbers of its inner layer
-    dropout: Share = 0.1  # of the transformer layer
+    free_vectors: Annotated[int, Ge(0)] = 65536  # one per label, or at most the next lower power of two
+    centroids: bool = True  # whether prototypes use the mean of the texts with the label
+    momentum: Annotated[float, Ge(0), Le(1)] = 0.95  # share of a centroid that stays when a text updates it
+    heads: Count = 1  # attention heads of the transformer layer
+    feedforward: Count = 1024  # width of its inner layer
+    dropout: Share = 0.1  # dropout of the transformer layer
 
 
 class LossSettings(_Group):
-    """How far positives are to lead negatives.
+    """The loss: by how much positives should lead negatives.
 
     Example:
         >>> LossSettings(kind="fixed", margin=0.2).negatives
         10
     """
 
-    # "dynamic": a margin from γ_min to γ_max; "fixed": `margin`; "inverted": Equation 3 as printed; others have none
+    # "dynamic": a margin from γ_min to γ_max; "fixed": `margin`; "inverted": Equation 3 as printed; others: no margin
     kind: Literal["dynamic", "fixed", "inverted", "decoupled", "softmax"] = "dynamic"
     margin_min: Amount = 0.1  # γ_min of the dynamic margin
     margin_max: Amount = 0.3  # γ_max of the dynamic margin
-    margin: Amount = 0.3  # of "fixed"
-    negatives: Count = 10  # the most similar ones of a row
-    weighting: Literal["violators", "masked", "mean"] = "violators"  # of negatives; "masked" as NGAME does
-    temperature: Positive = 0.1  # of the weights, or of a softmax
+    margin: Amount = 0.3  # the margin of "fixed"
+    negatives: Count = 10  # negatives of a row: the most similar ones
+    weighting: Literal["violators", "masked", "mean"] = "violators"  # weights of negatives; NGAME uses "masked"
+    temperature: Positive = 0.1  # temperature of the weights, or of a softmax
     detach_weights: bool = False  # whether these weights have no gradient
 
 
 class ObjectiveSettings(_Group):
-    """How much each relation counts (Equation 5).
+    """The weight of each relation in the objective (Equation 5).
 
     Example:
         >>> ObjectiveSettings().regulariser
         0.1
     """
 
-    query_to_prototype: Amount = 1.0  # how much it counts
-    query_to_label: Amount = 1.0  # the same, of labels' texts
-    label_to_query: Amount = 1.0  # the same, from labels to queries
-    regulariser: Amount = 0.1  # prototypes are to be better than texts
-    regulariser_margin: Amount = 0.1  # by how much
-    # A decoupled softmax beside the loss of each relation, which drawing all vectors together does not make smaller.
+    query_to_prototype: Amount = 1.0  # weight of queries against prototypes
+    query_to_label: Amount = 1.0  # weight of queries against label texts
+    label_to_query: Amount = 1.0  # weight of label texts against queries
+    regulariser: Amount = 0.1  # weight of the regulariser: prototypes should be better than texts
+    regulariser_margin: Amount = 0.1  # by how much they should be better
+    # Weight of a decoupled softmax in each relation; unlike a margin, it does not get smaller if all vectors collapse.
     anchor: Amount = 0.1
-    anchor_temperature: Positive = 0.05  # of that softmax
+    anchor_temperature: Positive = 0.05  # temperature of this softmax
 
 
 @dataclass(frozen=True)
 class ClusterSchedule:
-    """Before which epochs, counted from 0, clusters of queries are found, and how large they are.
+    """The epochs, counted from 0, before which clusters of queries are found, and their sizes.
 
     Example:
         >>> schedule = ClusterSchedule(random_epochs=10, refresh_every=5, cluster_size=4, double_at=(10, 20))
@@ -127,38 +127,38 @@ class ClusterSchedule:
     double_at: tuple[int, ...] = ()
 
     def is_due(self, epoch: int) -> bool:
-        """Whether clusters are to be found before this epoch."""
+        """Whether clusters must be found before this epoch."""
         since = epoch - self.random_epochs
         return self.size_at(epoch) > 1 and since >= 0 and since % self.refresh_every == 0
 
     def size_at(self, epoch: int) -> int:
-        """About how many queries a cluster has in this epoch."""
+        """The approximate number of queries in a cluster in this epoch."""
         return int(self.cluster_size * 2 ** sum(epoch >= at for at in self.double_at))
 
 
 class BatchSettings(_Group):
-    """Which queries and labels meet in a step.
+    """Batches: the queries and labels of a step.
 
     Example:
         >>> BatchSettings().schedule(epochs=60)
         ClusterSchedule(random_epochs=2, refresh_every=1, cluster_size=1, double_at=(2, 4, 5, 10, 15, 20, 25, 30, 40))
     """
 
-    size: Count = 3200  # queries
-    positives: Count = 2  # labels a query
+    size: Count = 3200  # queries per batch
+    positives: Count = 2  # labels drawn per query
     positive_weights: Literal["propensity", "uniform"] = "propensity"  # how labels are drawn for a query
-    propensity_family: Literal["default", "wikipedia", "amazon"] = "default"  # whose constants
-    columns: Literal["sampled", "distinct", "all"] = "sampled"  # a label sampled twice: two columns or one; all labels
+    propensity_family: Literal["default", "wikipedia", "amazon"] = "default"  # constants of the propensity model
+    columns: Literal["sampled", "distinct", "all"] = "sampled"  # a label drawn twice: two columns or one; or all labels
     sampler: Literal["clusters", "random"] = "clusters"  # which queries share a batch
-    cluster_size: Count = 1  # queries of a cluster, to begin with
-    # None: as in the paper's 300 epochs, in proportion to those there are.
-    random_epochs: Annotated[int, Ge(0)] | None = None  # before there are clusters
-    refresh_every: Count | None = None  # epochs from one search for clusters to the next
-    double_at: Annotated[tuple[int, ...], Strict(False)] | None = None  # epochs at which clusters double
-    hard_negatives: Annotated[int, Ge(0)] = 0  # labels a query that the encoder takes for answers, added as columns
+    cluster_size: Count = 1  # queries per cluster at the start
+    # None: as in the paper's 300 epochs, scaled to the number of epochs.
+    random_epochs: Annotated[int, Ge(0)] | None = None  # epochs before there are clusters
+    refresh_every: Count | None = None  # epochs between two searches for clusters
+    double_at: Annotated[tuple[int, ...], Strict(False)] | None = None  # epochs at which the size of clusters doubles
+    hard_negatives: Annotated[int, Ge(0)] = 0  # wrong labels nearest to each query, added as columns
 
     def schedule(self, epochs: int) -> ClusterSchedule:
-        """When clusters are found in a training of so many epochs; never, where batches are to be random."""
+        """When clusters are found in a training of `epochs` epochs; never if batches are random."""
 
         def scaled(papers: int) -> int:
             return max(1, round(papers * epochs / _EPOCHS))
@@ -175,7 +175,7 @@ class BatchSettings(_Group):
 
 
 class TrainingSettings(_Group):
-    """How to descend.
+    """Training: epochs, optimiser, precision and evaluation.
 
     Example:
         >>> TrainingSettings(epochs=5).precision
@@ -183,25 +183,25 @@ class TrainingSettings(_Group):
     """
 
     epochs: Count = _EPOCHS
-    learning_rate: Positive = 3e-4  # goes with the root of the size of batches
-    prototype_learning_rate: Positive | None = None  # of the prototype network and free vectors; None: the same
+    learning_rate: Positive = 3e-4  # should grow with the root of the batch size
+    prototype_learning_rate: Positive | None = None  # for the prototype network and free vectors; None: the same
     weight_decay: Amount = 0.01  # of AdamW
     epsilon: Positive = 1e-6  # of AdamW
-    warm_up: Amount | None = None  # steps; below one, a share of all steps; None: a hundred, or a tenth if that is less
-    precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # where the device multiplies it; else fp32
-    accumulate: Count = 1  # batches a step
-    chunk_size: Count | None = None  # texts that are in memory with their graph at a time; None: the whole batch
-    compile: bool = False  # the encoder, which takes up to a minute and makes steps faster
-    replay: bool = True  # with `compile`: steps are recorded for each size of batches, which keeps memory
+    warm_up: Amount | None = None  # steps, or if below 1 a share of all steps; None: 100, or a tenth if that is less
+    precision: Literal["bf16", "fp16", "fp32"] = "bf16"  # fp32 if the device has no fast products for it
+    accumulate: Count = 1  # batches per step
+    chunk_size: Count | None = None  # texts with gradients in memory at a time; None: the whole batch
+    compile: bool = False  # compiles the encoder: takes up to a minute, and makes steps faster
+    replay: bool = True  # with `compile`: records steps for each batch size and replays them, which needs memory
     held_out: Share = 0.0  # share of rows to measure P@1 on
-    evaluate_every: Count = 1  # epochs
+    evaluate_every: Count = 1  # epochs between evaluations
     patience: Count | None = None  # evaluations without a better P@1 before training ends
-    checkpoint_every: Count = 1000  # steps
+    checkpoint_every: Count = 1000  # steps between checkpoints
     seed: Annotated[int, Ge(0)] = 0  # same seed, same training
 
 
 class ClassifierSettings(_Group):
-    """Classifiers on top of the encoder, once it has learned; the defaults are NGAME's.
+    """Classifiers on top of the trained encoder; the defaults are NGAME's.
 
     Example:
         >>> ClassifierSettings(enabled=True).epochs
@@ -212,18 +212,18 @@ class ClassifierSettings(_Group):
     epochs: Count = 100
     learning_rate: Positive = 1e-3  # of SparseAdam
     warm_up: Annotated[int, Ge(0)] = 500  # steps
-    size: Count = 2048  # queries of a batch
-    cluster_size: Count = 1  # queries that share a batch because they lie near each other; 1: any
+    size: Count = 2048  # queries per batch
+    cluster_size: Count = 1  # similar queries that share a batch; 1: batches are random
     dropout: Share = 0.5  # of the numbers of a query
     margin: Amount = 0.2
     positives: Count = 3  # the least similar ones of a query
     negatives: Count = 5  # the most similar ones
-    weighting: Literal["losses", "masked"] = "losses"  # of negatives, see losses/triplets.py
-    temperature: Positive = 0.1  # of the weights where they are "masked"
+    weighting: Literal["losses", "masked"] = "losses"  # weights of negatives, see losses/triplets.py
+    temperature: Positive = 0.1  # temperature of the weights if they are "masked"
 
 
 class PrimeSettings(_Group):
-    """Everything about a dual encoder; the defaults are PRIME's, with an anchor.
+    """All settings of a dual encoder; the defaults are PRIME's, with an anchor.
 
     Example:
         >>> settings = PrimeSettings(loss=LossSettings(kind="fixed"))
@@ -241,26 +241,26 @@ temperature=0.1, detach_weights=False)
     classifiers: ClassifierSettings = ClassifierSettings()
 
     @model_validator(mode="after")
-    def _fit_together(self) -> Self:
+    def _check_consistency(self) -> Self:
         if not self.objective.query_to_label and not (self.has_prototypes and self.objective.query_to_prototype):
             raise ValueError(
-                "nothing ties queries to labels; set objective.query_to_label or query_to_prototype above 0"
+                "no loss compares queries with labels; set objective.query_to_label or query_to_prototype above 0"
             )
         if self.loss.margin_min > self.loss.margin_max:
-            raise ValueError("loss.margin_min is above loss.margin_max; exchange them")
+            raise ValueError("loss.margin_min is above loss.margin_max; swap them")
         if self.batches.columns == "all" and self.objective.label_to_query:
             raise ValueError(
-                'no label of batches.columns "all" is drawn for a query; set objective.label_to_query to 0'
+                'with batches.columns "all" no labels are drawn for queries; set objective.label_to_query to 0'
             )
         return self
 
     def with_changes(self, changes: Mapping[str, Any]) -> PrimeSettings:
-        """The same with some values replaced, given as tables of a TOML file would be."""
-        return as_settings(_merged(self.model_dump(), changes))
+        """The same settings with some values replaced; `changes` has tables, like a TOML file."""
+        return as_settings(_merge(self.model_dump(), changes))
 
     @property
     def has_prototypes(self) -> bool:
-        """Whether a label's vector is more than its text."""
+        """Whether a label's vector is made of more than its text."""
         return self.prototypes.kind != "text"
 
 
@@ -280,16 +280,16 @@ def as_settings(settings: Any) -> PrimeSettings:
     if isinstance(settings, str | PathLike):
         return load_settings(settings)
     try:
-        return _checked(settings)
+        return _validate(settings)
     except ValueError as e:
         raise ParameterError(f"settings: {e}") from None
 
 
-def without_place(settings: PrimeSettings) -> PrimeSettings:
-    """The same, with the mere name of the encoder's folder: where it is on this machine is nobody else's business.
+def without_folder(settings: PrimeSettings) -> PrimeSettings:
+    """The settings with only the name of the encoder's folder: its path on this machine is private.
 
     Example:
-        >>> without_place(PrimeSettings(encoder=EncoderSettings(checkpoint="/home/ann/minilm"))).encoder.checkpoint
+        >>> without_folder(PrimeSettings(encoder=EncoderSettings(checkpoint="/home/ann/minilm"))).encoder.checkpoint
         '…/minilm'
     """
     place = Path(settings.encoder.checkpoint)
@@ -312,7 +312,7 @@ def check_deep(settings: PrimeSettings) -> None:
 def load_settings(path: str | PathLike[str]) -> PrimeSettings:
     """Settings from a TOML file with the tables of `PrimeSettings`.
 
-    A line ``extends = "other.toml"`` at the top begins with those of another file beside it.
+    A line ``extends = "other.toml"`` at the top starts from the settings of another file in the same folder.
 
     Example:
         >>> import pathlib, tempfile
@@ -321,14 +321,14 @@ def load_settings(path: str | PathLike[str]) -> PrimeSettings:
         >>> load_settings(path).batches.size
         1600
     """
-    tables = _tables(Path(path), _MOST_EXTENSIONS)
+    tables = _read_tables(Path(path), _MAX_EXTENSIONS)
     try:
-        return _checked(tables)
+        return _validate(tables)
     except ValueError as e:
         raise InputError(str(e), path) from None
 
 
-def _tables(path: Path, depth: int) -> dict[str, Any]:
+def _read_tables(path: Path, depth: int) -> dict[str, Any]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as e:
@@ -339,20 +339,20 @@ def _tables(path: Path, depth: int) -> dict[str, Any]:
     if base is None:
         return tables
     if not isinstance(base, str) or depth == 0:
-        raise InputError("extends must name another file, and not in a circle", path)
-    return _merged(_tables(path.parent / base, depth - 1), tables)
+        raise InputError("extends must name another file, without cycles", path)
+    return _merge(_read_tables(path.parent / base, depth - 1), tables)
 
 
-def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in changes.items():
         inner = merged.get(key)
-        merged[key] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+        merged[key] = _merge(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
     return merged
 
 
-def _checked(tables: Any) -> PrimeSettings:
-    """The settings, or a `ValueError` of one sentence about the first that is wrong."""
+def _validate(tables: Any) -> PrimeSettings:
+    """The settings, or a `ValueError` with one sentence about the first error."""
     try:
         return PrimeSettings.model_validate(tables)
     except ValidationError as e:
@@ -362,5 +362,5 @@ def _checked(tables: Any) -> PrimeSettings:
             raise ValueError(f"{name} is not a setting; remove it or correct its spelling") from None
         if detail["type"] == "value_error":
             raise ValueError(detail["msg"].removeprefix("Value error, ")) from None
-        wish = detail["msg"].replace("Input should be", "should be")
-        raise ValueError(f"{name} is {detail['input']!r} but {wish}") from None
+        expected = detail["msg"].replace("Input should be", "should be")
+        raise ValueError(f"{name} is {detail['input']!r} but {expected}") from None

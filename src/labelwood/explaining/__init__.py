@@ -1,4 +1,4 @@
-"""Why a label is found where it is: its copies, what their leaves are about, and what tells the copies apart."""
+"""Explains where a label is in the trees: its copies, the topics of their leaves, and how the copies differ."""
 
 from labelwood.explaining.explanation import Copy, LabelExplanation, Neighbour, Word
 from labelwood.explaining.labels import explain_label

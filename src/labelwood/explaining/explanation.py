@@ -1,4 +1,4 @@
-"""What is said of a label: plain data, for the terminal, for JSON and for pictures."""
+"""The explanation of a label as plain data, for the terminal, for JSON and for pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Word:
-    """A feature by its name, or as ``#number`` where it has none, and how much it counts.
+    """A feature's name, or ``#number`` if it has no name, and its weight.
 
     Example:
         >>> Word("pear", 1.5)
@@ -21,7 +21,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Another label of the same leaf, its description if there is one, and how alike it is (a cosine).
+    """Another label of the same leaf, its cosine similarity, and its description if there is one.
 
     Example:
         >>> Neighbour("pear", 0.5)
@@ -35,15 +35,15 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Copy:
-    """One of the leaves that a label lies in.
+    """A label's copy in one leaf.
 
-    `cluster_words` are what the classifiers on the way to the leaf weigh most: the weights for each node of the path
-    are added up, those of the leaf itself fully, those of its parent by half, and so on upwards. `words` are what the
-    label's own classifier in this leaf weighs most. `separating_words` are those words of the label that lead to this
-    copy rather than to another one of the same tree: the sum of a word's weights on the way to the leaf, less the
-    largest such sum of another copy, times what the word counts for the label itself. (What the label's classifiers in
-    the leaves weigh differently would mislead: each learns from all rows of the label, and that of a leaf of fruits
-    relies on "computer", because nothing else there has to do with computers.)
+    `cluster_words` have the largest weights in the classifiers on the path to the leaf. The weights of the nodes are
+    added up: those of the leaf count fully, those of its parent half, and so on upwards. `words` have the largest
+    weights in the label's own classifier in this leaf. `separating_words` lead to this copy rather than to another copy
+    in the same tree. Their weight is the sum of the word's weights on the path to the leaf, minus the largest such sum
+    of another copy, times the word's mean weight for the label. (Comparing the label's own classifiers would mislead:
+    each learns from all rows of the label. In a leaf about fruit, the classifier of "apple" relies on the word
+    "computer", because no other label of the leaf has to do with computers.)
 
     Example:
         >>> copy = Copy(tree=0, leaf=2, path=(0, 2), n_labels=9)
@@ -58,8 +58,8 @@ class Copy:
     cluster_words: tuple[Word, ...] = ()
     words: tuple[Word, ...] = ()
     separating_words: tuple[Word, ...] = ()
-    siblings: tuple[Neighbour, ...] = ()  # whose classifiers are most like the label's
-    characteristic: tuple[Neighbour, ...] = ()  # whose classifiers are most like the cluster's words
+    siblings: tuple[Neighbour, ...] = ()  # labels whose classifiers are most similar to the label's
+    characteristic: tuple[Neighbour, ...] = ()  # labels whose classifiers are most similar to the cluster's words
 
     @property
     def depth(self) -> int:
@@ -69,7 +69,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """Where a label lies in each tree of a model.
+    """The leaves of a label in each tree of a model.
 
     Example:
         >>> LabelExplanation("pear", None, 3, trees=((Copy(0, 1, (0, 1), 9), Copy(0, 2, (0, 2), 9)),)).n_copies
@@ -77,18 +77,18 @@ class LabelExplanation:
     """
 
     label: str
-    text: str | None  # its description, where the data had one
-    n_rows: int  # training rows that have it
+    text: str | None  # the description, if the data had one
+    n_rows: int  # training rows that have the label
     trees: tuple[tuple[Copy, ...], ...]
     has_names: bool = True  # whether features have names
 
     @property
     def n_copies(self) -> int:
-        """In how many leaves it lies; of several trees, in the one where these are most."""
+        """The largest number of leaves that the label has in one tree."""
         return max(len(copies) for copies in self.trees)
 
     def plain(self) -> dict[str, Any]:
-        """All of it as one JSON object holds it.
+        """The explanation as data for one JSON object.
 
         Example:
             >>> LabelExplanation("pear", None, 3, trees=((Copy(0, 1, (0, 1), 9),),)).plain()["trees"][0][0]["depth"]

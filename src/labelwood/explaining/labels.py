@@ -1,4 +1,4 @@
-"""Explains where a label lies, from the weights of the classifiers on the way to it."""
+"""Explains where a label is in the trees, from the weights of the classifiers on the path to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelwood.errors import ParameterError
 from labelwood.explaining.explanation import Copy, LabelExplanation, Neighbour, Word
-from labelwood.explaining.weights import UPWARDS, column, leaves_of, path_to, weights_for
+from labelwood.explaining.weights import PARENT_WEIGHT, column, leaves_of, path_to, weights_for
 from labelwood.linear.classifier import TreeClassifier
 from labelwood.linear.trained import TrainedTree
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from labelwood.labels import LabelIndex
     from labelwood.tagger.classifier import TextClassifier
 
-_ALIKE = 0.05  # a smaller cosine comes from words that most classifiers have in common
-_COMPARED = 20_000  # names that a misspelt one is compared with at most
+_MIN_COSINE = 0.05  # smaller cosines come from words that most classifiers share
+_MAX_COMPARED = 20_000  # how many names a misspelt name is compared with
 
 
 def explain_label(model: TextClassifier, label: str, *, words: int = 8, siblings: int = 6) -> LabelExplanation:
-    """Where a label lies in the trees of a model, and what is around it; see `Copy` for what is told of each place.
+    """Explains in which leaves of a model's trees a label is, and which words and labels describe each leaf (`Copy`).
 
-    `model` is a `TextClassifier` whose model is a `TreeClassifier`. Up to so many `words` and `siblings` are named.
+    `model` is a `TextClassifier` whose model is a `TreeClassifier`. `words` and `siblings` say how many words and
+    labels an explanation has at most.
 
     Example:
         >>> import labelwood as lw
@@ -40,15 +41,15 @@ def explain_label(model: TextClassifier, label: str, *, words: int = 8, siblings
     trees = trees_of(model)
     number = int(model.labels_.ids([label])[0])
     if number < 0:
-        raise ParameterError(f"the model has no label named {label!r}{_instead(label, model.labels_)}")
+        raise ParameterError(f"the model has no label named {label!r}{_suggestion(label, model.labels_)}")
     naming = Naming.of(model)
-    found = [_Explaining(trained, tree, number, naming, words, siblings).copies() for tree, trained in enumerate(trees)]
+    found = [_Explainer(trained, tree, number, naming, words, siblings).copies() for tree, trained in enumerate(trees)]
     rows = int(model.frequencies_[number])
     return LabelExplanation(label, naming.text(number), rows, tuple(found), naming.has_names)
 
 
 def trees_of(model: TextClassifier) -> list[TrainedTree]:
-    """The trees of a model whose weights can be read.
+    """The trained trees of a text classifier; an error if its model has none.
 
     Example:
         >>> import labelwood as lw
@@ -66,7 +67,7 @@ def trees_of(model: TextClassifier) -> list[TrainedTree]:
 
 @dataclass(frozen=True)
 class Naming:
-    """What features and labels of a model are called."""
+    """The names of a model's features and labels."""
 
     features: NDArray[np.object_]
     labels: LabelIndex
@@ -74,7 +75,7 @@ class Naming:
 
     @classmethod
     def of(cls, model: TextClassifier) -> Naming:
-        """The names of a model; features of hashed terms and of numbers have none."""
+        """The names of a model; hashed terms and numeric features have no names."""
         vectorizer: Any = model.vectorizer_
         names = np.full(model.model_.n_features_in_, "", object)
         if vectorizer is not None and getattr(vectorizer, "n_buckets", None) is None:
@@ -87,42 +88,42 @@ class Naming:
         return bool((self.features != "").any())
 
     def text(self, label: int) -> str | None:
-        """What the data says of a label."""
+        """The description of a label in the data, if there is one."""
         return None if self.texts is None else str(self.texts[label].as_py() or "") or None
 
     def strongest(self, weights: Any, count: int) -> tuple[Word, ...]:
-        """The features with the largest weights, best first; none whose weight is not above zero."""
+        """The features with the largest positive weights, best first."""
         weights = np.asarray(weights)
         best = np.argpartition(-weights, min(count, len(weights) - 1))[:count]
         ordered = best[np.lexsort((best, -weights[best]))]
         return tuple(Word(self.features[f] or f"#{f}", round(float(weights[f]), 4)) for f in ordered if weights[f] > 0)
 
     def nearest(self, labels: Any, cosines: Any, count: int) -> tuple[Neighbour, ...]:
-        """The labels with the largest cosines, best first; none that is hardly alike."""
+        """The labels with the largest cosines above a small minimum, best first."""
         order = np.lexsort((labels, -cosines))[:count]
         return tuple(
             Neighbour(self.labels[int(labels[i])], round(float(cosines[i]), 4), self.text(int(labels[i])))
             for i in order
-            if cosines[i] > _ALIKE
+            if cosines[i] > _MIN_COSINE
         )
 
 
 @dataclass
-class _Place:
-    """A leaf that the label lies in, and all that its weights say."""
+class _Leaf:
+    """A leaf of the label, and the weights of each feature for it."""
 
     path: tuple[int, ...]
-    labels: Any  # of the leaf
-    cluster: NDArray[np.float32]  # of each feature: what it says for the cluster
-    own: NDArray[np.float32]  # ... for the label, in this leaf
-    way: NDArray[np.float32]  # ... for going all the way from the root to the leaf
-    likeness: Any  # of each label of the leaf: cosine with the label
-    typical: Any  # of each label of the leaf: cosine with the cluster
+    labels: Any  # the other labels of the leaf
+    cluster: NDArray[np.float32]  # weights for the cluster
+    own: NDArray[np.float32]  # weights of the label's classifier in this leaf
+    way: NDArray[np.float32]  # sums of the weights on the path from the root
+    likeness: Any  # the other labels' cosines with the label
+    typical: Any  # the other labels' cosines with the cluster
 
 
 @dataclass
-class _Explaining:
-    """A label in one tree."""
+class _Explainer:
+    """Explains a label in one tree."""
 
     trained: TrainedTree
     tree: int
@@ -132,70 +133,71 @@ class _Explaining:
     n_siblings: int
 
     def copies(self) -> tuple[Copy, ...]:
-        places = [self._place(leaf) for leaf in leaves_of(self.trained, self.label)]
-        apart = _separating(places)
-        return tuple(self._copy(place, words) for place, words in zip(places, apart, strict=True))
+        leaves = [self._leaf(number) for number in leaves_of(self.trained, self.label)]
+        return tuple(
+            self._copy(leaf, weights) for leaf, weights in zip(leaves, _separating_weights(leaves), strict=True)
+        )
 
-    def _place(self, leaf: int) -> _Place:
-        path = path_to(self.trained, leaf)
-        start, end = self.trained.tree.label_ptr[leaf : leaf + 2]
+    def _leaf(self, number: int) -> _Leaf:
+        path = path_to(self.trained, number)
+        start, end = self.trained.tree.label_ptr[number : number + 2]
         labels = self.trained.tree.labels[start:end]
-        weights = self.trained.block(leaf)[0].tocsc()
-        on_the_way = weights_for(self.trained, path)
+        weights = self.trained.block(number)[0].tocsc()
+        path_weights = weights_for(self.trained, path)
         own = column(weights, int(np.flatnonzero(labels == self.label)[0]))
         cluster = np.zeros_like(own)
-        for steps_up, of_node in enumerate(reversed(on_the_way)):
-            cluster += UPWARDS**steps_up * of_node
-        way: NDArray[np.float32] = np.stack([np.zeros_like(own), *on_the_way]).sum(axis=0)
+        for steps_up, node_weights in enumerate(reversed(path_weights)):
+            cluster += PARENT_WEIGHT**steps_up * node_weights
+        way: NDArray[np.float32] = np.stack([np.zeros_like(own), *path_weights]).sum(axis=0)
         is_other = labels != self.label
         others = labels[is_other]
         likeness = _cosines(weights, own)[is_other]
         typical = _cosines(weights.maximum(0), np.maximum(cluster, 0))[is_other]
-        return _Place(path, others, cluster, own, way, likeness, typical)
+        return _Leaf(path, others, cluster, own, way, likeness, typical)
 
-    def _copy(self, place: _Place, separating: NDArray[np.float32]) -> Copy:
+    def _copy(self, leaf: _Leaf, separating: NDArray[np.float32]) -> Copy:
         return Copy(
             tree=self.tree,
-            leaf=place.path[-1],
-            path=place.path,
-            n_labels=len(place.labels) + 1,
-            cluster_words=self.naming.strongest(place.cluster, self.n_words),
-            words=self.naming.strongest(place.own, self.n_words),
+            leaf=leaf.path[-1],
+            path=leaf.path,
+            n_labels=len(leaf.labels) + 1,
+            cluster_words=self.naming.strongest(leaf.cluster, self.n_words),
+            words=self.naming.strongest(leaf.own, self.n_words),
             separating_words=self.naming.strongest(separating, self.n_words),
-            siblings=self.naming.nearest(place.labels, place.likeness, self.n_siblings),
-            characteristic=self.naming.nearest(place.labels, place.typical, self.n_siblings),
+            siblings=self.naming.nearest(leaf.labels, leaf.likeness, self.n_siblings),
+            characteristic=self.naming.nearest(leaf.labels, leaf.typical, self.n_siblings),
         )
 
 
-def _separating(places: list[_Place]) -> list[NDArray[np.float32]]:
-    """Of each copy: how much each feature leads to it rather than to another; see `Copy`."""
-    if len(places) == 1:
-        return [np.zeros_like(places[0].own)]
-    speaks_for_label = np.maximum(np.mean([place.own for place in places], axis=0), 0)
+def _separating_weights(leaves: list[_Leaf]) -> list[NDArray[np.float32]]:
+    """For each copy: how much each feature leads to it rather than to another copy; see `Copy`."""
+    if len(leaves) == 1:
+        return [np.zeros_like(leaves[0].own)]
+    label_weights = np.maximum(np.mean([leaf.own for leaf in leaves], axis=0), 0)
     found = []
-    for place in places:
-        best_other = np.max([other.way for other in places if other is not place], axis=0)
-        found.append(speaks_for_label * (place.way - best_other))
+    for leaf in leaves:
+        best_other = np.max([other.way for other in leaves if other is not leaf], axis=0)
+        found.append(label_weights * (leaf.way - best_other))
     return found
 
 
 def _cosines(weights: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each column with a vector."""
+    """The cosine of each column with a vector."""
     lengths = np.sqrt(weights.multiply(weights).sum(axis=0)) * np.linalg.norm(vector)
     cosines: NDArray[np.float32] = (weights.T @ vector) / np.maximum(lengths, 1e-12)
     return cosines
 
 
-def _instead(name: str, labels: LabelIndex) -> str:
-    """The end of the sentence that no label has this name: those that nearly do."""
+def _suggestion(name: str, labels: LabelIndex) -> str:
+    """The end of the error message for an unknown name: similar names, if there are any."""
     near = _similar(name, labels)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else "; check its spelling"
 
 
 def _similar(name: str, labels: LabelIndex) -> list[str]:
-    """Up to three names: those that contain the given one, else those that are written alike.
+    """Up to three names that contain the given name, or else names with a similar spelling.
 
-    Of millions only names of about the same length that begin or end with the same letter are compared.
+    To be fast for millions of names, it compares only names of similar length with the same first or last letter.
     """
     import pyarrow.compute as pc
 
@@ -207,5 +209,5 @@ def _similar(name: str, labels: LabelIndex) -> list[str]:
     lengths = pc.utf8_length(names)
     of_length = pc.less_equal(pc.abs(pc.subtract(lengths, len(name))), 2 + len(name) // 4)
     ends = pc.or_(pc.starts_with(names, name[:1], ignore_case=True), pc.ends_with(names, name[-1:], ignore_case=True))
-    compared = names.filter(pc.and_(of_length, ends))[:_COMPARED].to_pylist()
+    compared = names.filter(pc.and_(of_length, ends))[:_MAX_COMPARED].to_pylist()
     return get_close_matches(name, compared, n=3, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""An explanation as a picture: the label on top, a card for each copy. Plain SVG, readable in light and in dark."""
+"""An explanation as a picture: the label on top, a card for each copy. Plain SVG, for light and dark mode."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from html import escape
 
 from labelwood.explaining.explanation import Copy, LabelExplanation, Neighbour, Word
-from labelwood.explaining.wording import harmless, headline, number_of, shortened, width
+from labelwood.explaining.wording import headline, number_of, safe_text, shorten, width
 
 _WIDTH, _MARGIN, _GAP = 960, 24, 20
 _PADDING, _LINE, _CHIP = 20, 21, 25
 _MOST_IN_ROW = 3
-_SIZE = 0.6  # mean width of a character in sizes of its font
-_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#a6528a", "#8a6d00", "#4d5d9c")  # of copies; told apart by all eyes
+_SIZE = 0.6  # mean width of a character, relative to the font size
+_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#a6528a", "#8a6d00", "#4d5d9c")  # copies; safe for colour blindness
 _DARK = ("#56b4e9", "#f08a3c", "#2fbf94", "#d98fc0", "#d9b93b", "#93a3e6")
 
 
@@ -58,7 +58,7 @@ def draw_explanation(explained: LabelExplanation) -> str:
         True
     """
     parts = _head(explained)
-    start = 104 if explained.text else 84  # where the lines to the cards begin
+    start = 104 if explained.text else 84  # where the lines to the cards start
     top: float = start + 44
     for number, copies in enumerate(explained.trees):
         if len(explained.trees) > 1:
@@ -69,7 +69,7 @@ def draw_explanation(explained: LabelExplanation) -> str:
             parts += row
             top += height + _GAP
     height = round(top - _GAP + _MARGIN)
-    about = escape(harmless(f"{explained.label}: {number_of(explained.n_copies, 'copy')}"))
+    about = escape(safe_text(f"{explained.label}: {number_of(explained.n_copies, 'copy')}"))
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
         f'role="img" aria-label="{about}">',
@@ -81,7 +81,7 @@ def draw_explanation(explained: LabelExplanation) -> str:
 
 
 def explanation_page(explained: LabelExplanation) -> str:
-    """The same picture as a page of its own, without scripts and with nothing from elsewhere.
+    """An HTML page with the same picture, without scripts or external files.
 
     Example:
         >>> copy = Copy(0, 1, (0, 1), 9, words=(Word("sweet", 2.0),))
@@ -91,18 +91,18 @@ def explanation_page(explained: LabelExplanation) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(harmless(explained.label))}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(safe_text(explained.label))}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
         f"{draw_explanation(explained)}\n</body>\n</html>\n"
     )
 
 
 def _head(explained: LabelExplanation) -> list[str]:
-    name = shortened(explained.label, 60)
+    name = shorten(explained.label, 60)
     pill = width(name) * 21 * _SIZE + 44
     facts = headline(explained.n_rows, explained.n_copies, len(explained.trees))
     lines = [facts if explained.has_names else f"{facts} · features have no names"]
-    lines += [shortened(explained.text, 120)] if explained.text else []
-    tip = "" if explained.text is None else f"<title>{escape(harmless(explained.text))}</title>"
+    lines += [shorten(explained.text, 120)] if explained.text else []
+    tip = "" if explained.text is None else f"<title>{escape(safe_text(explained.text))}</title>"
     return [
         f'<g>{tip}<rect class="pill" x="{(_WIDTH - pill) / 2:.1f}" y="18" width="{pill:.1f}" height="38" rx="19"/>',
         _text(_WIDTH / 2, 44, name, "label") + "</g>",
@@ -111,7 +111,7 @@ def _head(explained: LabelExplanation) -> list[str]:
 
 
 def _cards(copies: Sequence[Copy], first: int, top: float, links: float | None) -> tuple[list[str], float]:
-    """A row of cards, and how high it is; with lines that begin at the height `links`."""
+    """A row of cards and its height. Lines to the cards start at the height `links`, if it is given."""
     row = copies[first : first + _MOST_IN_ROW]
     n_columns = min(len(copies), _MOST_IN_ROW)
     card_width = min((_WIDTH - 2 * _MARGIN - (n_columns - 1) * _GAP) / n_columns, 560)
@@ -127,7 +127,7 @@ def _cards(copies: Sequence[Copy], first: int, top: float, links: float | None) 
 
 @dataclass
 class _Card:
-    """A copy as it is drawn, from the top down."""
+    """Draws the card of a copy from top to bottom."""
 
     copy: Copy
     number: int
@@ -145,7 +145,7 @@ class _Card:
         return self.width - 2 * _PADDING
 
     def link(self, start: float) -> str:
-        """From the label to the card."""
+        """The line from the label to the card."""
         x, middle = self.x + self.width / 2, (start + self.y) / 2
         return (
             f'<path class="link {self.colour}" d="M{_WIDTH / 2:.1f} {start:.1f} C{_WIDTH / 2:.1f} {middle + 14:.1f} '
@@ -189,7 +189,7 @@ class _Card:
             length = max(room * word.weight / words[0].weight, 3)
             place = f'x="{left:.1f}" y="{middle - 5:.1f}" height="10" rx="3"'
             parts += [
-                _text(self.x + _PADDING, middle + 4, shortened(word.word, names / 13 / _SIZE - 1), "", word.word),
+                _text(self.x + _PADDING, middle + 4, shorten(word.word, names / 13 / _SIZE - 1), "", word.word),
                 f'<rect class="track" {place} width="{room:.1f}"/>',
                 f'<rect class="bar {self.colour}{"" if strong else " soft"}" {place} width="{length:.1f}"/>',
                 _text(self.x + self.width - _PADDING, middle + 4, f"{word.weight:.2f}", "number"),
@@ -204,13 +204,13 @@ class _Card:
         self.bottom += 8
         x = self.x + _PADDING
         for neighbour in labels:
-            name = shortened(neighbour.label, (self.inside - 24) / 12 / _SIZE)
+            name = shorten(neighbour.label, (self.inside - 24) / 12 / _SIZE)
             wide = width(name) * 12 * _SIZE + 14
             if x + wide > self.x + self.width - _PADDING + 0.5:
                 x, self.bottom = self.x + _PADDING, self.bottom + _CHIP + 4
             tip = f"{neighbour.label} ({neighbour.similarity:.2f}){f': {neighbour.text}' if neighbour.text else ''}"
             parts += [
-                f"<g><title>{escape(harmless(tip))}</title>"
+                f"<g><title>{escape(safe_text(tip))}</title>"
                 f'<rect class="{style}" x="{x:.1f}" y="{self.bottom:.1f}" width="{wide:.1f}" height="{_CHIP - 2}" '
                 f'rx="{(_CHIP - 2) / 2}"/>'
                 f'<text x="{x + wide / 2:.1f}" y="{self.bottom + 16:.1f}" class="name">'
@@ -221,14 +221,14 @@ class _Card:
         return parts
 
     def _own_words(self) -> list[str]:
-        """The label's own words, in as many lines as they take."""
+        """The label's own words, on as many lines as they need."""
         if not self.copy.words:
             return []
         parts = [self._section("WHAT SETS IT APART HERE")]
         columns = self.inside / 12 / _SIZE
         lines = [""]
         for word in self.copy.words:
-            name = shortened(word.word, columns)
+            name = shorten(word.word, columns)
             if lines[-1] and width(f"{lines[-1]} · {name}") > columns:
                 lines.append("")
             lines[-1] += f" · {name}" if lines[-1] else name
@@ -239,6 +239,6 @@ class _Card:
 
 
 def _text(x: float, y: float, content: str, style: str, tip: str | None = None) -> str:
-    title = "" if tip is None or tip == content else f"<title>{escape(harmless(tip))}</title>"
+    title = "" if tip is None or tip == content else f"<title>{escape(safe_text(tip))}</title>"
     kind = f' class="{style}"' if style else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{title}{escape(content)}</text>'

@@ -1,4 +1,4 @@
-"""Which labels to look at: those whose copies lie in different clusters that both fit them."""
+"""Ranks labels whose copies are in different clusters that both fit them: these are worth a look."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _CHUNK = 4096  # labels compared at a time
 
 @dataclass(frozen=True)
 class DividedLabel:
-    """A label whose copies lie apart.
+    """A label with copies in different clusters.
 
-    `distance` is 1 − the cosine of its two clusters' words, of the two that are furthest apart; `fit` is the cosine of
-    the label's own words with the words of the cluster that fits them less. A label is high in the ranking when both
-    are: a second copy in a cluster that has nothing to do with the label is far away, but not interesting.
+    `distance` is 1 − the cosine between the words of its two most different clusters. `fit` is the cosine between the
+    label's own words and the words of the cluster that fits less well. A label ranks high if both are large: a copy in
+    a cluster that has nothing to do with the label is far away but not interesting.
 
     Example:
         >>> DividedLabel("apple", 9, 2, 0, 0.8, 0.5, (("fruit",), ("computer",))).score
@@ -45,12 +45,12 @@ class DividedLabel:
 
     @property
     def score(self) -> float:
-        """What labels are ranked by: distance × fit."""
+        """The score for the ranking: distance × fit."""
         return self.distance * self.fit
 
 
 def most_divided(model: TextClassifier, *, count: int = 20, words: int = 4) -> list[DividedLabel]:
-    """The labels whose copies differ most, best first; of several trees, each label in the one that divides it most.
+    """The labels whose copies differ most, best first. With several trees, a label counts in its best tree only.
 
     Reads the weights of all classifiers once.
 
@@ -65,13 +65,13 @@ def most_divided(model: TextClassifier, *, count: int = 20, words: int = 4) -> l
     numbers = range(len(trees_of(model)))
     naming = Naming.of(model)
     for number in numbers:
-        for divided in _of_tree(model, number, naming, count=count, words=words):
+        for divided in _rank_tree(model, number, naming, count=count, words=words):
             if divided.label not in found or found[divided.label].score < divided.score:
                 found[divided.label] = divided
     return sorted(found.values(), key=lambda divided: (-divided.score, divided.label))[:count]
 
 
-def _of_tree(model: TextClassifier, number: int, naming: Naming, *, count: int, words: int) -> list[DividedLabel]:
+def _rank_tree(model: TextClassifier, number: int, naming: Naming, *, count: int, words: int) -> list[DividedLabel]:
     trained = trees_of(model)[number]
     places = places_of(trained.tree)
     n_copies = np.diff(places.indptr)
@@ -103,7 +103,7 @@ def _words(clusters: Any, leaf: int, naming: Naming, count: int) -> tuple[str, .
 
 
 def _furthest_pairs(places: Any, leaves: Any, clusters: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Of each label the two leaves whose clusters differ most, and by how much; twice the same one if it has one."""
+    """For each label its two leaves with the most different clusters, and their distance; its only leaf comes twice."""
     first = places.indptr[:-1]
     n_copies = np.diff(places.indptr)
     pairs = leaves[places.indices[np.stack([first, first], axis=1)]]
@@ -118,17 +118,17 @@ def _furthest_pairs(places: Any, leaves: Any, clusters: Any) -> tuple[NDArray[np
 
 
 def _fits(trained: TrainedTree, pairs: Any, clusters: Any) -> NDArray[np.float64]:
-    """How well the words of each label fit the cluster of its pair that they fit less."""
+    """How well the words of each label fit the cluster of its pair that fits less well."""
     tree = trained.tree
     fits = np.zeros(pairs.shape)
     for leaf in tree.leaves:
         labels = tree.labels[tree.label_ptr[leaf] : tree.label_ptr[leaf + 1]]
-        is_asked = (pairs[labels] == leaf).any(axis=1)
-        if not is_asked.any():
+        is_paired = (pairs[labels] == leaf).any(axis=1)
+        if not is_paired.any():
             continue
-        asked = labels[is_asked]
-        own = unit_positive(trained.block(int(leaf))[0].T.tocsr()[is_asked])
+        paired = labels[is_paired]
+        own = unit_positive(trained.block(int(leaf))[0].T.tocsr()[is_paired])
         for side in (0, 1):
-            fits[asked, side] += own.multiply(clusters[pairs[asked, side]]).sum(axis=1) / 2
+            fits[paired, side] += own.multiply(clusters[pairs[paired, side]]).sum(axis=1) / 2
     weaker: NDArray[np.float64] = fits.min(axis=1)
     return weaker

@@ -1,4 +1,4 @@
-"""An explanation as text for a terminal of a hundred columns."""
+"""An explanation as text for a terminal of 100 columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from labelwood.explaining.explanation import Copy, LabelExplanation, Neighbour, Word
 from labelwood.explaining.ranking import DividedLabel
-from labelwood.explaining.wording import harmless, headline, number_of, shortened, width
+from labelwood.explaining.wording import headline, number_of, safe_text, shorten, width
 
 _WIDTH = 98
 _COLUMN, _NAME, _BAR = 32, 16, 9
@@ -14,7 +14,7 @@ _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str:
-    """A label's copies one below the other; bars are drawn with `blocks`, or with # where the terminal has none.
+    """A label's copies, one below the other, with bars of block characters, or of # if `blocks` is False.
 
     Example:
         >>> copy = Copy(0, 1, (0, 1), 9, words=(Word("sweet", 2.0), Word("tree", 1.0)))
@@ -28,9 +28,9 @@ def explanation_text(explained: LabelExplanation, *, blocks: bool = True) -> str
         <BLANKLINE>
     """
     facts = headline(explained.n_rows, explained.n_copies, len(explained.trees))
-    lines = [f"{harmless(explained.label)}  {facts}"]
+    lines = [f"{safe_text(explained.label)}  {facts}"]
     if explained.text:
-        lines.append(shortened(explained.text, _WIDTH))
+        lines.append(shorten(explained.text, _WIDTH))
     if not explained.has_names:
         lines.append("The model's features have no names: their numbers are shown.")
     for number, copies in enumerate(explained.trees):
@@ -64,7 +64,7 @@ def _column(title: str, words: Sequence[Word], blocks: bool) -> list[str]:
 
 
 def _bar_line(word: Word, most: float, blocks: bool) -> str:
-    name = shortened(word.word, _NAME)
+    name = shorten(word.word, _NAME)
     return f"{name}{' ' * (_NAME - width(name))} {_bar(word.weight / most, blocks)} {word.weight:4.2f}"
 
 
@@ -76,11 +76,11 @@ def _bar(share: float, blocks: bool) -> str:
 
 
 def _labels(title: str, labels: Sequence[Neighbour]) -> list[str]:
-    """The names behind a title, wrapped between names."""
+    """A title and names, wrapped between names."""
     lines: list[str] = []
     line = f"  {title}"
     for place, neighbour in enumerate(labels):
-        name = shortened(neighbour.label, 40) + (", " if place + 1 < len(labels) else "")
+        name = shorten(neighbour.label, 40) + (", " if place + 1 < len(labels) else "")
         if width(line + name) > _WIDTH:
             lines.append(line.rstrip())
             line = " " * (len(title) + 2)
@@ -99,8 +99,8 @@ def ranking_text(labels: Sequence[DividedLabel]) -> str:
     """
     lines = [f"{'label':<26} {'rows':>6}  apart  fit  {'one cluster':<27} another cluster"]
     for divided in labels:
-        name = shortened(divided.label, 26)
-        one, other = (shortened(", ".join(words), 27) for words in divided.words)
+        name = shorten(divided.label, 26)
+        one, other = (shorten(", ".join(words), 27) for words in divided.words)
         padded = one + " " * (27 - width(one))
         figures = f"{divided.n_rows:>6,}   {divided.distance:4.2f} {divided.fit:4.2f}"
         lines.append(f"{name}{' ' * (26 - width(name))} {figures}  {padded} {other}")

@@ -1,4 +1,4 @@
-"""The weights of a trained tree's classifiers, seen from a label."""
+"""Reads the weights of a trained tree's classifiers for a label, a path or a cluster."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scipy import sparse
 
 from labelwood.linear.trained import TrainedTree
 
-UPWARDS = 0.5  # what the weights for a node's parent count beside its own, when a cluster is described
-_KEPT = 512  # weights of a node that are kept to compare clusters
+PARENT_WEIGHT = 0.5  # factor for the weights of a node's parent when a cluster is described
+_N_KEPT = 512  # weights per node that are compared between clusters
 
 
 def path_to(trained: TrainedTree, node: int) -> tuple[int, ...]:
-    """The nodes from the root to a node.
+    """The path of nodes from the root to a node.
 
     Example:
         >>> import labelwood as lw
@@ -44,7 +44,7 @@ def leaves_of(trained: TrainedTree, label: int) -> list[int]:
 
 
 def weights_for(trained: TrainedTree, path: tuple[int, ...]) -> list[NDArray[np.float32]]:
-    """For each node of a path but the root, the weights of all features for going there.
+    """For each node of a path except the root, the weights of all features in its classifier.
 
     Example:
         >>> import labelwood as lw
@@ -73,7 +73,7 @@ def column(weights: Any, number: int) -> NDArray[np.float32]:
 
 
 def cluster_rows(trained: TrainedTree) -> Any:
-    """Nodes × features: what each node is about, in rows of unit length. Only the strongest weights are kept.
+    """Nodes × features: each node's strongest weights, in rows of unit length.
 
     Example:
         >>> import labelwood as lw
@@ -86,7 +86,7 @@ def cluster_rows(trained: TrainedTree) -> Any:
     for node in np.flatnonzero(np.diff(tree.child_ptr)).tolist():
         children = trained.block(node)[0].T.tocsr()
         for number, child in enumerate(range(*tree.child_ptr[node : node + 2].tolist())):
-            rows[child] = _strongest(children[[number]] + UPWARDS * rows[node])
+            rows[child] = _strongest(children[[number]] + PARENT_WEIGHT * rows[node])
     return unit_positive(sparse.vstack(rows, format="csr"))
 
 
@@ -104,7 +104,7 @@ def unit_positive(rows: Any) -> Any:
 
 def _strongest(row: Any) -> Any:
     row = sparse.csr_array(row)
-    if row.nnz > _KEPT:
-        kept = np.argpartition(-np.abs(row.data), _KEPT)[:_KEPT]
-        row = sparse.csr_array((row.data[kept], row.indices[kept], [0, _KEPT]), shape=row.shape)
+    if row.nnz > _N_KEPT:
+        kept = np.argpartition(-np.abs(row.data), _N_KEPT)[:_N_KEPT]
+        row = sparse.csr_array((row.data[kept], row.indices[kept], [0, _N_KEPT]), shape=row.shape)
     return row

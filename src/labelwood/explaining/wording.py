@@ -1,4 +1,4 @@
-"""Names of labels and words, which come from anyone's data, made fit to be shown."""
+"""Makes names of labels and words safe to display: they come from users' data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from unicodedata import combining, east_asian_width
 _JOINERS = "\u200c\u200d"  # some scripts need them between letters
 
 
-def harmless(text: str) -> str:
-    """The text without characters that move a terminal's cursor, turn the direction of writing or break XML.
+def safe_text(text: str) -> str:
+    """The text without characters that move a terminal's cursor, change the writing direction or break XML.
 
     Example:
-        >>> harmless("red \\x1b[31m apple")
+        >>> safe_text("red \\x1b[31m apple")
         'red �[31m apple'
     """
     return "".join(c if c.isprintable() or c in _JOINERS else "�" for c in text)
@@ -27,14 +27,14 @@ def width(text: str) -> int:
     return sum(0 if combining(c) or c in _JOINERS else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def shortened(text: str, columns: float) -> str:
-    """The text made harmless, and cut where it takes more columns.
+def shorten(text: str, columns: float) -> str:
+    """The safe text, cut to a number of columns.
 
     Example:
-        >>> shortened("a long name", 7), shortened("short", 7)
+        >>> shorten("a long name", 7), shorten("short", 7)
         ('a long…', 'short')
     """
-    text = harmless(text)
+    text = safe_text(text)
     if width(text) <= columns:
         return text
     while text and width(text) > columns - 1:
@@ -54,7 +54,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def headline(n_rows: int, n_copies: int, n_trees: int) -> str:
-    """Where a label lies, in one line.
+    """The facts about a label in one line.
 
     Example:
         >>> headline(12, 2, 1)

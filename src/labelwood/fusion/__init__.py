@@ -1,1 +1,1 @@
-"""Several models that answer as one."""
+"""Fusion: combines the answers of several models."""

@@ -1,4 +1,4 @@
-"""Several classifiers of texts that answer as one."""
+"""Combines several text classifiers into one."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 class FusedClassifier(TextModel):
-    """Fuses classifiers of texts, such as a tree on tf-idf, which is ahead on frequent labels, and a dual encoder.
+    """Fuses text classifiers, such as a tree on tf-idf, which is better at frequent labels, and a dual encoder.
 
-    The members learn from most rows; on the others, which they have not seen, `Fusion` learns how likely their answers
-    are to be right. Then the members learn again from all rows.
+    The members learn from most of the rows. On the held-out rows, `Fusion` learns how likely their answers are to be
+    right. Then the members learn again from all rows.
 
     Parameters:
-        members: Classifiers that are not fitted yet: `TextClassifier`, `PrimeClassifier`; None for one of each.
+        members: Unfitted classifiers, such as `TextClassifier` and `PrimeClassifier`. None means one of each of these.
         held_out: The share of rows to calibrate on.
-        refit: Whether members learn again from all rows, which takes their training time once more.
-        tail: How much rare labels are preferred, from 0 to 1; see `Fusion`. None chooses on the held-out rows.
-        likely_first: Whether the most likely answer comes first, however rare others are.
-        candidates: How many answers each member is asked for; what none of them names is no answer, whatever k is.
+        refit: Whether members learn again from all rows. This takes their training time a second time.
+        tail: How much rare labels are preferred, from 0 to 1; see `Fusion`. None chooses it on the held-out rows.
+        likely_first: Whether the most likely label comes first, even if other labels are rarer.
+        candidates: How many labels each member returns. Only these labels can be answers, whatever k is.
         propensity_family: See `labelwood.labels.inverse_propensities`.
-        seed: Which rows are held out depends on it.
-        n_threads: How many threads the members use, to learn and to answer; what they say themselves if not given.
+        seed: Decides which rows are held out.
+        n_threads: How many threads the members use to learn and to answer. If not given, each member decides.
 
-    Fitted attributes: `members_`, `fusion_` (with `gains_`, what it gained on held-out rows), `n_labels_` and
+    Fitted attributes: `members_`, `fusion_` (its `gains_` are measured on the held-out rows), `n_labels_` and
     `labels_per_row_`.
 
     Example:
@@ -94,42 +94,42 @@ class FusedClassifier(TextModel):
         rows, truth, pairs = examples.X, examples.Y.to_scipy(), examples.filters
         if pairs is None:
             pairs = np.zeros((0, 2), np.int64)
-        judged = self._held_out(len(rows))
-        seen, part, rest = truth[~judged], *(rows.take(np.flatnonzero(which)) for which in (~judged, judged))
-        given = {"label_texts": examples.label_texts, "filters": _of_rows(pairs, ~judged)}
-        members = [self._learned(member, part, seen, given, "-part") for member in wanted]
-        barred, width = _of_rows(pairs, judged), min(self.candidates, truth.shape[1])
-        answers = [member.answer(rest, width, filters=barred) for member in members]
+        held = self._choose_held_out(len(rows))
+        seen, part, rest = truth[~held], *(rows.take(np.flatnonzero(which)) for which in (~held, held))
+        given = {"label_texts": examples.label_texts, "filters": _pairs_of_rows(pairs, ~held)}
+        members = [self._fit_copy(member, part, seen, given, "-part") for member in wanted]
+        filtered, width = _pairs_of_rows(pairs, held), min(self.candidates, truth.shape[1])
+        answers = [member.answer(rest, width, filters=filtered) for member in members]
         rarity = inverse_propensities(label_frequencies(seen), seen.shape[0], family=self.propensity_family)
-        self.fusion_ = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[judged], rarity)
+        self.fusion_ = Fusion(tail=self.tail, likely_first=self.likely_first).fit(answers, truth[held], rarity)
         if self.refit:
             given = {"label_texts": examples.label_texts, "filters": pairs}
-            members = [self._learned(member, rows, truth, given) for member in wanted]
+            members = [self._fit_copy(member, rows, truth, given) for member in wanted]
         self.members_ = members
 
-    def _held_out(self, n_rows: int) -> NDArray[np.bool_]:
-        n_judged = round(self.held_out * n_rows)
-        if not 0 < n_judged < n_rows:
-            raise LabelwoodError(f"of {n_rows} rows none are left to learn from or to judge by: give more of them")
-        judged = np.zeros(n_rows, np.bool_)
-        judged[np.random.default_rng(self.seed).permutation(n_rows)[:n_judged]] = True
-        return judged
+    def _choose_held_out(self, n_rows: int) -> NDArray[np.bool_]:
+        n_held = round(self.held_out * n_rows)
+        if not 0 < n_held < n_rows:
+            raise LabelwoodError(f"{n_rows} rows are too few to hold some out and learn from the rest: give more rows")
+        held = np.zeros(n_rows, np.bool_)
+        held[np.random.default_rng(self.seed).permutation(n_rows)[:n_held]] = True
+        return held
 
-    def _learned(self, member: Any, texts: Any, Y: Any, given: dict[str, Any], suffix: str = "") -> Any:
-        """A copy, fitted with what it makes use of. Its checkpoints are not those of another training."""
-        copy = _copied(member, suffix)
+    def _fit_copy(self, member: Any, texts: Any, Y: Any, given: dict[str, Any], suffix: str = "") -> Any:
+        """A fitted copy of a member. `suffix` keeps its checkpoints apart from those of another training."""
+        copy = _unfitted_copy(member, suffix)
         if self.n_threads is not None:
             copy.set_params(n_threads=self.n_threads)
         return copy.fit(texts, Y, **{name: value for name, value in given.items() if name in copy.uses})
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
-        """Of those labels that any member has among its best."""
+        """The best labels among those that at least one member returns."""
         self.check_fitted()
         k, (rows, _) = check_k(k, self.n_labels_), self._rows(X)
-        width = min(self.candidates, self.n_labels_)  # for any k, so that the first answers do not depend on it
+        width = min(self.candidates, self.n_labels_)  # does not depend on k, so the best labels do not either
         if self.n_threads is not None:
             self.use_threads(self.n_threads)
-        every = replace(limits, min_score=-math.inf)  # a fused score may be high enough although a member's is not
+        every = replace(limits, min_score=-math.inf)  # a fused score can reach the minimum when a member's does not
         answers = [member.answer(rows, width, every, filters) for member in self.members_]
         top = self.fusion_.combine(answers, min(k, self.n_labels_))
         low = top.scores < limits.min_score
@@ -146,7 +146,7 @@ class FusedClassifier(TextModel):
 
     @property
     def writes(self) -> bool:
-        """Whether `save` does: where its members do."""
+        """Whether `save` writes in this process: only if all members write."""
         return all(member.writes for member in getattr(self, "members_", ()))
 
     def state(self) -> State:
@@ -165,7 +165,7 @@ class FusedClassifier(TextModel):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        """The model that `state` describes; raises `ModelError` if its fields contradict each other."""
         names = [f"member-{number}" for number in range(min(state.count("n_members"), len(state.parts)))]
         if (
             "members" in state.params
@@ -180,30 +180,30 @@ class FusedClassifier(TextModel):
         model.members_, model.fusion_ = members, Fusion.from_state(state.parts["fusion"])
         model.n_labels_, model.labels_per_row_ = state.count("n_labels"), state.count("labels_per_row")
         if model.labels_per_row_ > model.n_labels_:
-            raise ModelError("the model's rows have more labels than there are: save it again")
+            raise ModelError("the model has more labels per row than labels: save it again")
         if model.fusion_.n_models_ != len(members) or model.fusion_.n_labels_ < model.n_labels_:
-            raise ModelError("the model's fusion is of other members or labels than it has: save it again")
+            raise ModelError("the model's fusion was fitted for other members or labels: save it again")
         if {member.n_labels_ for member in members} != {model.n_labels_}:
             raise ModelError("the model's members differ in the number of labels: save it again")
         return model
 
 
-def _of_rows(pairs: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The pairs of some rows, which are then counted anew."""
+def _pairs_of_rows(pairs: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The pairs of the chosen rows, with rows numbered from 0 among the chosen ones."""
     some = pairs[which[pairs[:, 0]]]
     return np.column_stack([(np.cumsum(which) - 1)[some[:, 0]], some[:, 1]])
 
 
-def _copied(member: Any, suffix: str) -> Any:
-    """A copy that is not fitted; `suffix` is added to the folders of checkpoints, its own and those of its parts."""
+def _unfitted_copy(member: Any, suffix: str) -> Any:
+    """An unfitted copy; `suffix` is added to its checkpoint folders and to those of its parts."""
     params = member.get_params(deep=False)
     for name, value in params.items():
         if name == "checkpoints" and value is not None:
             params[name] = f"{value}{suffix}"
         elif isinstance(value, Params):
-            params[name] = _copied(value, suffix)
+            params[name] = _unfitted_copy(value, suffix)
         elif name == "members":
-            params[name] = None if value is None else [_copied(inner, suffix) for inner in value]
+            params[name] = None if value is None else [_unfitted_copy(inner, suffix) for inner in value]
     return type(member)(**params)
 
 

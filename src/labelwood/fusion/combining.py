@@ -1,12 +1,12 @@
-"""Several models' answers as one list, by how likely each answer is to be right.
+"""Combines the answers of several models into one list, by the probability that each answer is right.
 
-    answers of each model ──▶ candidates, all that any of them names
+    answers of each model ──▶ candidates: every label that a model returned
     scores ──curves──▶ log-odds ──┐
     ranks, distances to the best ─┼── logistic regression ──▶ probability × inverse propensity^tail ──▶ TopK
     inverse propensities ─────────┘
 
-Curves and weights are learned from rows that the models have not learned from: on their own rows models are too sure of
-themselves, and not equally so.
+Curves and weights are learned on rows that the models were not trained on: on its own training rows a model is too
+confident, and some models more than others.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int64]
 _BLOCK = 4096  # rows whose candidates are in memory at a time
-_CHUNK = 1 << 16  # candidates whose features are
+_CHUNK = 1 << 16  # candidates whose features are in memory at a time
 _TAILS = tuple(round(0.05 * i, 2) for i in range(21))
-_JUDGED_BY = ("P@1", "P@5", "PSP@5")
-_NEAR = 10  # the regression learns from labels that some model ranks before this: the many behind would outweigh them
+_METRICS = ("P@1", "P@5", "PSP@5")
+_TOP_RANKS = 10  # the regression learns only from labels that a model ranks this high: the others are too many
 
 
 class Candidates(NamedTuple):
-    """What any of the models answers: rows and labels ascend.
+    """Every label that a model returned, in order of rows and then labels.
 
     Example:
         >>> first = TopK(np.int32([[2, 0]]), np.float32([[0.9, 0.1]]))
@@ -51,12 +51,12 @@ class Candidates(NamedTuple):
     rows: Ids
     labels: Ids
     scores: Numbers  # candidates × models, NaN where a model does not name the label
-    best: Numbers  # the same of the model's best answer for the row, or NaN
-    ranks: Ids  # candidates × models from 0; a label that is not named comes after all that could be
+    best: Numbers  # candidates × models: the score of the model's best answer for the row, or NaN
+    ranks: Ids  # candidates × models, from 0; the model's k where it does not name the label
 
 
 def candidates(answers: Sequence[TopK]) -> Candidates:
-    """All answers of all models, each pair of a row and a label once.
+    """All answers of all models; each pair of a row and a label comes once.
 
     Example:
         >>> candidates([TopK(np.int32([[1], [0]]), np.float32([[0.9], [0.1]]))]).rows
@@ -79,11 +79,11 @@ def candidates(answers: Sequence[TopK]) -> Candidates:
 
 
 def features(found: Candidates, curves: Sequence[Curve], inv_propensity: Numbers) -> Numbers:
-    """What the regression sees of candidates.
+    """The features of candidates for the regression.
 
-    For each model: the log-odds of its score, how far they are below those of the row's best, the rank's logarithm, and
-    whether the label is missing. Besides, how rare the label is. And the products of any two of these: which model is
-    right depends on what the other says, and on how rare the label is.
+    For each model: the log-odds of its score, their distance to the log-odds of the row's best score, the logarithm of
+    the rank, and whether the label is missing. Then the rarity of the label, and the products of any two of these: how
+    far to trust a model depends on the other models and on the label's rarity.
 
     Example:
         >>> found = candidates([TopK(np.int32([[1, 0]]), np.float32([[0.75, 0.25]]))])
@@ -101,7 +101,7 @@ def features(found: Candidates, curves: Sequence[Curve], inv_propensity: Numbers
 
 
 def n_features(n_models: int) -> int:
-    """How many features there are.
+    """How many features a candidate has.
 
     Example:
         >>> n_features(2)
@@ -112,20 +112,20 @@ def n_features(n_models: int) -> int:
 
 
 class Fusion(Params):
-    """Joins the answers of several models, calibrated on rows that these have not learned from.
+    """Combines the answers of several models, calibrated on rows that they were not trained on.
 
-    Answers are ranked by their probability of being right times the label's inverse propensity to the power `tail`.
-    With 0 that is the probability itself, which is best for precision. More brings rare labels forward: each of them is
-    less likely to be right, and says more. The first answer is the most likely one all the same.
+    The score of an answer is its probability of being right, times the label's inverse propensity to the power `tail`.
+    With tail 0 the score is the probability itself, which is best for precision. A larger tail ranks rare labels
+    higher: each is less likely to be right, but tells more. By default the most likely label still comes first.
 
     Parameters:
-        tail: Between 0 and 1. None chooses on the calibration rows what is furthest ahead of every single model in
-            whichever of P@1, P@5 and PSP@5 it is least ahead in.
-        likely_first: Whether the most likely answer comes first, with the score of the one that would; else `tail` is
-            for all answers.
+        tail: Between 0 and 1. None chooses it on the calibration rows: the smallest gain over the best single model
+            among P@1, P@5 and PSP@5 should be as large as possible.
+        likely_first: Whether the most likely label always comes first; it then gets the row's highest score. Otherwise
+            `tail` also decides the first label.
 
-    Fitted attributes: `n_models_`, `n_labels_`, `tail_`, and `gains_`, by how many points the fused answers are ahead
-    of the best single model in each of these metrics on the calibration rows.
+    Fitted attributes: `n_models_`, `n_labels_`, `tail_`, and `gains_`: by how many points the fused answers beat the
+    best single model on the calibration rows, in each of these metrics.
 
     Example:
         >>> from labelwood.labels import inverse_propensities
@@ -152,70 +152,73 @@ class Fusion(Params):
         self.likely_first = likely_first
 
     def fit(self, answers: Sequence[TopK], Y: Any, inv_propensity: Any) -> Self:
-        """Learns from each model's answers for the same rows, which no model learned from, and rows × labels `Y`.
+        """Learns from each model's answers for the same rows, on which no model was trained, and their labels `Y`.
 
-        `inv_propensity` is what `labelwood.labels.inverse_propensities` returns, or an array with a value a label. Ask
-        models for more answers than you need in the end, 100 say: what one has far behind another may have in front.
+        `inv_propensity` is what `labelwood.labels.inverse_propensities` returns, or an array with one value per label.
+        Ask each model for more answers than you need in the end, such as 100: a label that one model ranks low may be
+        ranked high by another.
         """
         check_params(type(self), self.get_params())
-        answers = _checked_answers(answers)
+        answers = _check_answers(answers)
         truth = as_labels(Y, len(answers[0]))
         found = candidates(answers)
         if not len(found.rows):
-            raise LabelwoodError("there is no answer to learn from: give at least one row for which a model has any")
+            raise LabelwoodError("there is no answer to learn from: give at least one row for which a model has one")
         self.inv_propensity_ = _propensities(inv_propensity, max(truth.n_cols, int(found.labels.max()) + 1))
-        right = _is_right(found, truth)
+        right = _are_right(found, truth)
         self.curves_ = [Curve.of(found.scores[:, m], right) for m in range(len(answers))]
-        near = np.flatnonzero(found.ranks.min(axis=1) < _NEAR)
-        X = features(_some(found, near), self.curves_, self.inv_propensity_)
-        self.regression_ = Regression.of(X, right[near])
+        top_ranked = np.flatnonzero(found.ranks.min(axis=1) < _TOP_RANKS)
+        X = features(_subset(found, top_ranked), self.curves_, self.inv_propensity_)
+        self.regression_ = Regression.of(X, right[top_ranked])
         self.n_models_, self.n_labels_ = len(answers), len(self.inv_propensity_)
-        chances = self._chances(found)
+        probabilities = self._probabilities(found)
         tails = _TAILS if self.tail is None else (float(self.tail),)
-        ranked = (self._ranked(found, chances, tail, truth.n_rows, 5) for tail in tails)
-        judged = [_measured(top, truth, self.inv_propensity_) for top in ranked]
-        alone = [_measured(top, truth, self.inv_propensity_) for top in answers]
-        gains = [{name: m[name] - max(a[name] for a in alone) for name in m} for m in judged]
-        which = max(range(len(gains)), key=lambda i: sorted(gains[i].values()))  # of equal ones, the next decides
+        ranked = (self._rank(found, probabilities, tail, truth.n_rows, 5) for tail in tails)
+        fused = [_metrics(top, truth, self.inv_propensity_) for top in ranked]
+        single = [_metrics(top, truth, self.inv_propensity_) for top in answers]
+        gains = [{name: f[name] - max(s[name] for s in single) for name in f} for f in fused]
+        # The smallest gain decides; if several tails have the same one, the next smallest does.
+        which = max(range(len(gains)), key=lambda i: sorted(gains[i].values()))
         self.tail_, self.gains_ = tails[which], gains[which]
         return self
 
-    def _chances(self, found: Candidates) -> Numbers:
+    def _probabilities(self, found: Candidates) -> Numbers:
         blocks = [slice(at, at + _CHUNK) for at in range(0, max(len(found.rows), 1), _CHUNK)]
-        parts = (features(_some(found, block), self.curves_, self.inv_propensity_) for block in blocks)
+        parts = (features(_subset(found, block), self.curves_, self.inv_propensity_) for block in blocks)
         return np.concatenate([self.regression_(X) for X in parts])
 
-    def _ranked(self, found: Candidates, chances: Numbers, tail: float, n_rows: int, k: int) -> TopK:
-        scores = chances * self.inv_propensity_[found.labels] ** tail
+    def _rank(self, found: Candidates, probabilities: Numbers, tail: float, n_rows: int, k: int) -> TopK:
+        scores = probabilities * self.inv_propensity_[found.labels] ** tail
         if not self.likely_first or not len(scores):
-            return _best(found, scores, scores, n_rows, k)
+            return _top_k(found, scores, scores, n_rows, k)
         starts = np.flatnonzero(np.diff(found.rows, prepend=-1))
-        most_likely = np.lexsort((-chances, found.rows))[starts]
+        most_likely = np.lexsort((-probabilities, found.rows))[starts]
         order = scores.copy()
         order[most_likely] = np.inf
         scores[most_likely] = np.maximum.reduceat(scores, starts)
-        return _best(found, scores, order, n_rows, k)
+        return _top_k(found, scores, order, n_rows, k)
 
     def combine(self, answers: Sequence[TopK], k: int = 5) -> TopK:
-        """The `k` best labels of each row, best first, from each model's answers in the order of `fit`."""
+        """The `k` best labels of each row, best first. Give the models' answers in the same order as to `fit`."""
         self.check_fitted()
-        answers = _checked_answers(answers)
+        answers = _check_answers(answers)
         if len(answers) != self.n_models_:
             raise LabelwoodError(
-                f"there are answers of {len(answers)} models: give those of the {self.n_models_} fused"
+                f"there are answers of {len(answers)} models: give those of the {self.n_models_} fused models"
             )
         k, n = check_k(k), len(answers[0])
         blocks = [slice(at, at + _BLOCK) for at in range(0, max(n, 1), _BLOCK)]
-        tops = [self._combined([TopK(a.ids[rows], a.scores[rows]) for a in answers], k) for rows in blocks]
+        tops = [self._combine_block([TopK(a.ids[rows], a.scores[rows]) for a in answers], k) for rows in blocks]
         return TopK(np.concatenate([top.ids for top in tops]), np.concatenate([top.scores for top in tops]))
 
-    def _combined(self, answers: Sequence[TopK], k: int) -> TopK:
+    def _combine_block(self, answers: Sequence[TopK], k: int) -> TopK:
         found = candidates(answers)
         if len(found.labels) and int(found.labels.max()) >= self.n_labels_:
             raise LabelwoodError(
-                f"an answer is label {found.labels.max()}: the fused models had {self.n_labels_} labels"
+                f"an answer is label {found.labels.max()}, but the fused models had {self.n_labels_} labels: "
+                "give answers of these models"
             )
-        return self._ranked(found, self._chances(found), self.tail_, len(answers[0]), k)
+        return self._rank(found, self._probabilities(found), self.tail_, len(answers[0]), k)
 
     def check_fitted(self) -> None:
         """Raises `NotFittedError` unless `fit` has run."""
@@ -239,7 +242,7 @@ class Fusion(Params):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The fusion that `state` describes; raises `ModelError` where its fields contradict each other."""
+        """The fusion that `state` describes; raises `ModelError` if its fields contradict each other."""
         check_params(cls, state.params)
         fusion, n = cls(**state.params), state.count("n_models")
         knots, odds = state.array("knots", np.float64, 2), state.array("odds", np.float64, 2)
@@ -248,7 +251,7 @@ class Fusion(Params):
         tail, width = state.fitted.get("tail"), n_features(n)
         shapes = [a.shape for a in (knots, odds, *vectors)]
         if shapes != [(n, KNOTS), (n, KNOTS), (n,), (width,), (width,), (width + 1,)]:
-            raise ModelError("the model's fusion is not of as many models as it says: save the model again")
+            raise ModelError("the model's fusion has arrays for another number of models: save the model again")
         finite = all(np.isfinite(a).all() for a in (knots, odds, *vectors, fusion.inv_propensity_))
         rising = (np.diff(knots) >= 0).all() and (vectors[2] > 0).all() and (fusion.inv_propensity_ > 0).all()
         if not finite or not rising or not isinstance(tail, float) or not 0 <= tail <= 1:
@@ -261,11 +264,11 @@ class Fusion(Params):
         return fusion
 
 
-def _some(found: Candidates, which: Any) -> Candidates:
+def _subset(found: Candidates, which: Any) -> Candidates:
     return Candidates(*(column[which] for column in found))
 
 
-def _checked_answers(answers: Sequence[TopK]) -> list[TopK]:
+def _check_answers(answers: Sequence[TopK]) -> list[TopK]:
     from labelwood.metrics.predictions import as_topk
 
     if isinstance(answers, TopK) or not isinstance(answers, Sequence):
@@ -273,11 +276,11 @@ def _checked_answers(answers: Sequence[TopK]) -> list[TopK]:
     answers = [as_topk(top) for top in answers]
     if len({len(top) for top in answers}) != 1:
         raise LabelwoodError(
-            f"answers are of {', '.join(str(len(top)) for top in answers) or 'no'} rows: "
+            f"answers have {', '.join(str(len(top)) for top in answers) or 'no'} rows: "
             "give a list of each model's TopK for the same rows"
         )
     if any(np.isnan(top.scores[top.ids >= 0]).any() for top in answers):
-        raise LabelwoodError("answers have scores that are not numbers: replace or remove those answers first")
+        raise LabelwoodError("answers have NaN scores: replace or remove those answers first")
     return answers
 
 
@@ -290,7 +293,7 @@ def _propensities(inv_propensity: Any, n_labels: int) -> Numbers:
     return values
 
 
-def _is_right(found: Candidates, truth: Sparse) -> NDArray[np.bool_]:
+def _are_right(found: Candidates, truth: Sparse) -> NDArray[np.bool_]:
     width = max(truth.n_cols, int(found.labels.max()) + 1)
     true = np.repeat(np.arange(truth.n_rows), np.diff(truth.indptr)) * np.int64(width) + truth.indices
     pairs = found.rows * width + found.labels
@@ -300,8 +303,8 @@ def _is_right(found: Candidates, truth: Sparse) -> NDArray[np.bool_]:
     return right
 
 
-def _best(found: Candidates, scores: Numbers, by: Numbers, n_rows: int, k: int) -> TopK:
-    """The k best candidates of each row; equal ones by ascending label, in which order candidates come."""
+def _top_k(found: Candidates, scores: Numbers, by: Numbers, n_rows: int, k: int) -> TopK:
+    """The k best candidates of each row; ties keep the candidates' order, which is that of labels."""
     order = np.lexsort((-by, found.rows))
     rows = found.rows[order]
     place = np.arange(len(rows)) - np.searchsorted(rows, rows)
@@ -312,10 +315,10 @@ def _best(found: Candidates, scores: Numbers, by: Numbers, n_rows: int, k: int) 
     return TopK(ids, best)
 
 
-def _measured(top: TopK, truth: Sparse, inv_propensity: Numbers) -> dict[str, float]:
+def _metrics(top: TopK, truth: Sparse, inv_propensity: Numbers) -> dict[str, float]:
     from labelwood.metrics import evaluate
 
     Y = truth.to_scipy()
     Y.resize(truth.n_rows, len(inv_propensity))
     found = evaluate(padded(top, 5), Y, ks=(1, 5), metrics=("P", "PSP"), inv_propensity=inv_propensity)
-    return {name: found[name] for name in _JUDGED_BY}
+    return {name: found[name] for name in _METRICS}

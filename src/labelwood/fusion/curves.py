@@ -1,4 +1,4 @@
-"""From scores to probabilities: a rising curve for one model's scores, a logistic regression for what several say."""
+"""Turns scores into probabilities: a rising curve for one model's scores, a logistic regression for several models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEPS = 50
 
 
 class Curve(NamedTuple):
-    """The log-odds of a model's scores: rising, in straight lines between knots; `absent` where there is no score.
+    """The log-odds of a model's scores, linear between knots; they never fall. `absent` is used if there is no score.
 
     Example:
         >>> curve = Curve(np.array([0.0, 1.0]), np.array([-2.0, 2.0]), absent=-5.0)
@@ -28,15 +28,15 @@ class Curve(NamedTuple):
 
     @classmethod
     def of(cls, scores: Numbers, right: NDArray[np.bool_]) -> Curve:
-        """Learned from scores, of which some are NaN, and whether the labels are right."""
+        """Learns a curve from scores, some of them NaN, and whether each label is right."""
         real = ~np.isnan(scores)
         some = scores[real & right] if (real & right).any() else scores[real]
-        # As many right answers between any two: the curve is fine where they are, and wrong ones are many anyway.
+        # Each bin holds the same number of right answers: they are the rare ones, so they decide the resolution.
         edges = np.unique(np.quantile(some, np.linspace(0, 1, KNOTS + 1)[1:-1])) if len(some) else np.zeros(1)
         bins = np.where(real, 1 + np.searchsorted(edges, scores), 0)
         total = np.bincount(bins, minlength=len(edges) + 2)
         hits = np.bincount(bins, right, minlength=len(edges) + 2)
-        prior = (right.sum() + 0.5) / (len(right) + 1)  # what a bin with nothing in it is thought to be like
+        prior = (right.sum() + 0.5) / (len(right) + 1)  # the share of right answers, assumed for empty bins
         odds = np.log((hits + 2 * prior) / (total - hits + 2 * (1 - prior)))
         filled = np.flatnonzero(total[1:]) + 1
         centres = np.bincount(bins, np.where(real, scores, 0), minlength=len(edges) + 2)[filled] / total[filled]
@@ -52,7 +52,7 @@ class Curve(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """A logistic regression on features brought to the same scale.
+    """A logistic regression on standardised features.
 
     Example:
         >>> x = np.linspace(-2, 2, 200)[:, None]
@@ -67,30 +67,30 @@ class Regression(NamedTuple):
 
     @classmethod
     def of(cls, X: Numbers, right: NDArray[np.bool_]) -> Regression:
-        """By Newton's method, with halved steps where a whole one would be worse."""
+        """Fits by Newton's method; halves a step as long as it would increase the cost."""
         scales = X.std(axis=0)
         model = cls(X.mean(axis=0), np.where(scales > 1e-9, scales, 1.0), np.zeros(X.shape[1] + 1))
-        Z = model._scaled(X)
+        Z = model._standardise(X)
         cost = model._cost(Z, right)
         for _ in range(_STEPS):
-            chance = _sigmoid(Z @ model.weights)
-            slope = Z.T @ (chance - right) + _RIDGE * model.weights
-            curvature = (Z * (chance * (1 - chance))[:, None]).T @ Z + _RIDGE * np.eye(Z.shape[1])
-            step = np.linalg.solve(curvature, slope)
-            while (there := model._replace(weights=model.weights - step))._cost(Z, right) > cost and abs(
+            probability = _sigmoid(Z @ model.weights)
+            gradient = Z.T @ (probability - right) + _RIDGE * model.weights
+            hessian = (Z * (probability * (1 - probability))[:, None]).T @ Z + _RIDGE * np.eye(Z.shape[1])
+            step = np.linalg.solve(hessian, gradient)
+            while (moved := model._replace(weights=model.weights - step))._cost(Z, right) > cost and abs(
                 step
             ).max() > 1e-9:
                 step /= 2
-            model, before, cost = there, cost, there._cost(Z, right)
+            model, before, cost = moved, cost, moved._cost(Z, right)
             if before - cost <= 1e-9 * before:
                 break
         return model
 
     def __call__(self, X: Numbers) -> Numbers:
-        """Probabilities; a row's does not depend on which others are there, as that of a matrix product would."""
-        return _sigmoid(np.einsum("ij,j->i", self._scaled(X), self.weights))
+        """Probabilities. Unlike with a matrix product, a row's value does not depend on the other rows."""
+        return _sigmoid(np.einsum("ij,j->i", self._standardise(X), self.weights))
 
-    def _scaled(self, X: Numbers) -> Numbers:
+    def _standardise(self, X: Numbers) -> Numbers:
         return np.column_stack([np.ones(len(X)), (X - self.means) / self.scales])
 
     def _cost(self, Z: Numbers, right: NDArray[np.bool_]) -> float:

@@ -1,4 +1,4 @@
-"""Labels that are known for groups of rows: handed to single rows, or learned from in bags; and groups to try it on."""
+"""Learning from labels of groups of rows: assign them to single rows, or learn from bags; and test groups."""
 
 from labelwood.groups.advising import Advice, advice, mixedness
 from labelwood.groups.assignment import Assignment

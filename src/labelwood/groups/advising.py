@@ -1,4 +1,4 @@
-"""Whether to hand out the labels of groups, or to give every row all of them."""
+"""Advises whether to assign the labels of groups to rows, or to give every row all of them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from labelwood.errors import LabelwoodError
 from labelwood.groups.eagle import unit_features
 from labelwood.groups.grouped import GroupedLabels, as_groups
 
-_TOLERABLE = 0.75  # wrong rows for each right one: with 0.6 the baseline was better, with 1.0 assignment
+_MAX_WRONG_ROWS = 0.75  # wrong rows for each right one: with 0.6 the baseline was better, with 1.0 assignment
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What is known of the groups, and what follows from it.
+    """The advice, and the measurements it follows from.
 
     Fields:
         use: "assignment" or "baseline".
         mixedness: See `mixedness`.
-        rows_per_label: The rows that get a label in the baseline, for each time a group was given it.
-        wrong_rows: The estimate of how many of them have not got it, for each that has.
-        reason: All this in a sentence.
+        rows_per_label: How many rows the baseline gives a label to, for each time that a group was given the label.
+        wrong_rows: An estimate of how many of these rows are wrong, for each right one.
+        reason: The reason in one sentence.
 
     Example:
         >>> advice(np.eye(4), [0, 0, 1, 1], [[1, 1], [0, 1]]).use
@@ -39,10 +39,10 @@ class Advice:
 
 
 def mixedness(X: Any, groups: Any) -> float:
-    """How unlike the rows of a group are: 1 if no more alike than any two rows, 0 if they are the same.
+    """How different the rows of a group are: 1 if they are as different as any two rows, 0 if they are the same.
 
-    With the mean cosine w of two rows of a group and the mean cosine a of any two rows it is (1 − w) / (1 − a). No row
-    is compared with itself, so the size of groups does not matter. Groups of one are not mixed at all: 0.
+    It is (1 − w) / (1 − a), with w the mean cosine of two rows of a group and a the mean cosine of any two rows. No row
+    is compared with itself, so the size of groups does not matter. If all groups have one row, it is 0.
 
     Example:
         >>> mixedness([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], groups=[0, 1, 0, 1])
@@ -53,11 +53,11 @@ def mixedness(X: Any, groups: Any) -> float:
 
 
 def advice(X: Any, groups: Any, group_labels: Any) -> Advice:
-    """Says whether handing out labels with `Eagle` is expected to help, or `baseline_labels` is better.
+    """Says whether to assign labels with `Eagle`, or whether `baseline_labels` is expected to be better.
 
-    The baseline is right where the rows of a group share its labels. If some group was given a label more than once,
-    counts tell how many rows share it. Otherwise the rows' likeness has to tell: the more mixed the groups are, the
-    fewer rows are taken to share a label. It is a rule of thumb: `try_both` finds out, but takes far longer.
+    The baseline is right if the rows of a group share its labels. If some group was given a label more than once, the
+    counts say how many rows share it. Otherwise the similarity of rows decides: the more mixed the groups are, the
+    fewer rows probably share a label. This is a rule of thumb; `try_both` measures it, but takes much longer.
 
     Example:
         >>> advice([[1.0, 0.1], [1.0, 0.2], [0.1, 1.0], [0.2, 1.0]], [0, 0, 1, 1], [[2, 0], [0, 2]]).use
@@ -71,7 +71,7 @@ def advice(X: Any, groups: Any, group_labels: Any) -> Advice:
     mixed, per_label = _mixedness(rows, grouped.groups), float(grouped.ends[-1]) / given
     counted = bool((grouped.labels.values > 1).any())
     wrong = max(per_label - 1, 0.0) * (1 if counted else mixed)
-    use: Literal["assignment", "baseline"] = "assignment" if wrong > _TOLERABLE else "baseline"
+    use: Literal["assignment", "baseline"] = "assignment" if wrong > _MAX_WRONG_ROWS else "baseline"
     reason = (
         f"giving every row all labels of its groups gives a label to about {wrong:.2g} wrong rows for each right one, "
         f"by {'the counts of labels' if counted else f'the mixedness of groups ({mixed:.2f})'}: "
@@ -94,11 +94,11 @@ def _mixedness(rows: Features, groups: Sparse) -> float:
 
 
 def _mean_cosine(rows: Features, groups: Sparse, sizes: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Of any two rows that share a group, by the squared lengths of the groups' sums; 1 if there are no two."""
+    """The mean cosine of two rows that share a group, from the squared lengths of the groups' sums; 1 if none do."""
     pairs = (sizes * (sizes - 1)).sum()
     if pairs == 0:
         return 1.0
     matrix = rows.to_scipy() if isinstance(rows, Sparse) else rows
     sums = groups.to_scipy().astype(np.float64) @ matrix
-    own = groups.to_scipy() @ np.asarray((matrix * matrix).sum(axis=1))  # what rows have with themselves
+    own = groups.to_scipy() @ np.asarray((matrix * matrix).sum(axis=1))  # products of rows with themselves
     return float(((sums * sums).sum() - own.sum()) / pairs)

@@ -1,4 +1,4 @@
-"""Which rows of a group get its labels, and how sure that is."""
+"""Decides which rows of a group get its labels, and how certain each decision is."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ How: TypeAlias = Literal["hard", "several", "soft"]
 class Assignment:
     """For each label of each group the row or rows that got it, ordered by label, group and row.
 
-    Fields, all of one length:
-        labels, groups, rows: Who got what from whom.
-        cosines: Of the row with the label's vector; without the row's own part in it, if that is left out.
-        shares: How much of the label the row got; 1 unless assignment is soft.
-        sureness: 0 where another row of the group is as near to the label's vector, 1 where none is nearly as near, or
-            there is no other. With `sharpness` s and a margin m between the cosines of the nearest row and the next,
-            tanh(s m / 2): by how much the softmax of their cosines prefers the one, as a part of what both have.
-            Where a label goes to c rows because it was given c times, the margin is that of the last of them.
+    Fields, all of the same length:
+        labels, groups, rows: Each entry says that a row got a label of a group.
+        cosines: The cosine of the row and the label's vector, without the row's own part in it if `leave_out` is set.
+        shares: The row's share of the label; 1 unless assignment is soft.
+        sureness: How certain the assignment is: 0 if another row of the group is equally near to the label's vector, 1
+            if no other row is nearly as near or there is no other row. With `sharpness` s and the margin m between the
+            cosines of the nearest row and the next one, it is tanh(s m / 2): the difference of the two rows' softmax
+            shares, divided by their sum. If a label goes to c rows because it was given c times, the margin is that
+            between the last of them and the next row.
 
     Example:
         >>> import labelwood as lw
@@ -58,10 +59,10 @@ class Assignment:
 
 
 class Rule(NamedTuple):
-    """How labels are handed out; see `Eagle` for the meaning of the fields."""
+    """How labels are assigned; see `Eagle` for the meaning of the fields."""
 
     how: How
-    best_rows: bool  # as many rows as the label was given
+    best_rows: bool  # whether a label that was given c times goes to c rows
     within: float
     at_most: int | None
     sharpness: float
@@ -69,10 +70,10 @@ class Rule(NamedTuple):
 
 
 def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
-    """Hands out labels, given each slot's cosine with its label's vector."""
+    """Assigns labels to rows, given each slot's cosine with its label's vector."""
     if not np.isfinite(cosines).all():
-        raise LabelwoodError("the features are so large that products of them are no numbers: scale them down first")
-    of_slot = np.repeat(np.arange(len(grouped.sizes)), grouped.sizes)  # the label and group, as a number
+        raise LabelwoodError("the features are so large that their products overflow: scale them down first")
+    of_slot = np.repeat(np.arange(len(grouped.sizes)), grouped.sizes)  # the number of the slot's label and group
     best, nearest, margins = _nearest(grouped, cosines, of_slot)
     if rule.best_rows:
         margins = _margins_of_last(grouped, cosines, of_slot)
@@ -81,10 +82,10 @@ def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
     kept[nearest] = True
     if rule.how == "soft":
         shares = np.exp(rule.sharpness * (cosines - best[of_slot]))
-        shares /= _by_group(np.add, shares, grouped)[of_slot]
+        shares /= _reduce_slots(np.add, shares, grouped)[of_slot]
         kept |= shares >= rule.min_share
     elif rule.how == "several" or rule.best_rows:
-        kept |= _several(grouped, cosines, best[of_slot], of_slot, rule)
+        kept |= _choose_several(grouped, cosines, best[of_slot], of_slot, rule)
     pairs = of_slot[kept]
     return Assignment(
         labels=grouped.label_of[pairs],
@@ -99,12 +100,12 @@ def assign(grouped: GroupedLabels, cosines: Floats, rule: Rule) -> Assignment:
 
 
 def best_cosines(grouped: GroupedLabels, cosines: Floats) -> Floats:
-    """Of each label and group the largest cosine."""
-    return _by_group(np.maximum, cosines, grouped)
+    """The largest cosine of each label and group."""
+    return _reduce_slots(np.maximum, cosines, grouped)
 
 
-def _by_group(operation: np.ufunc, values: NDArray[Any], grouped: GroupedLabels) -> NDArray[Any]:
-    """Of each label and group what its slots' values come to; every group has a slot."""
+def _reduce_slots(operation: np.ufunc, values: NDArray[Any], grouped: GroupedLabels) -> NDArray[Any]:
+    """Reduces the values of the slots of each label and group to one; every group has at least one slot."""
     result: NDArray[Any] = operation.reduceat(values, grouped.ends[:-1]) if len(values) else values
     return result
 
@@ -112,26 +113,26 @@ def _by_group(operation: np.ufunc, values: NDArray[Any], grouped: GroupedLabels)
 def _nearest(
     grouped: GroupedLabels, cosines: Floats, of_slot: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Of each label and group: the largest cosine, the first slot that has it, and how far the next cosine is below."""
+    """For each label and group: the largest cosine, the first slot that has it, and the margin to the next cosine."""
     best = best_cosines(grouped, cosines)
     places = np.where(cosines == best[of_slot], np.arange(len(cosines)), len(cosines))
-    nearest = _by_group(np.minimum, places, grouped)
+    nearest = _reduce_slots(np.minimum, places, grouped)
     others = cosines.copy()
     others[nearest] = -np.inf
     return best, nearest, best - best_cosines(grouped, others)
 
 
 def _margins_of_last(grouped: GroupedLabels, cosines: Floats, of_slot: NDArray[np.int64]) -> Floats:
-    """Of each label and group: how far the next cosine is below that of the last row that its count lets have it."""
-    falling = np.append(cosines[np.lexsort((-cosines, of_slot))], np.float32(-np.inf))
+    """For each label and group: the margin between the last row that gets the label by its count, and the next row."""
+    descending = np.append(cosines[np.lexsort((-cosines, of_slot))], np.float32(-np.inf))
     n_best = np.minimum(grouped.labels.values, grouped.sizes).astype(np.int64)
     following = grouped.ends[:-1] + n_best
-    others = np.where(n_best < grouped.sizes, falling[following], -np.inf)
-    margins: Floats = falling[following - 1] - others
+    others = np.where(n_best < grouped.sizes, descending[following], -np.inf)
+    margins: Floats = descending[following - 1] - others
     return margins
 
 
-def _several(
+def _choose_several(
     grouped: GroupedLabels, cosines: Floats, best: Floats, of_slot: NDArray[np.int64], rule: Rule
 ) -> NDArray[np.bool_]:
     ranks = np.empty(len(cosines), np.int64)

@@ -1,4 +1,4 @@
-"""A model of single rows from labels of groups: EAGLE hands them to rows, and any model learns from these."""
+"""A model of single rows from labels of groups: EAGLE assigns the labels to rows, and any model learns from them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class GroupedClassifier(FeatureModel):
-    """Learns to label single rows where only groups of rows have labels: `Eagle` hands them out, and a model learns.
+    """Learns to label single rows from labels of groups: `Eagle` assigns them to rows, then a model learns from rows.
 
     Parameters:
-        model: The name of a model over features (see `labelwood.contract.kinds`), or one that is not fitted yet.
-        eagle: How labels are handed to rows; by the defaults of `Eagle` if not given.
-        choose: Whether parameters of `eagle` are first chosen by groups that are held out (`choose_eagle`).
-        baseline: Whether instead rows get all labels of their groups.
-        n_threads: How many threads to use; what the parts say themselves if not given.
+        model: The name of a model over features (see `labelwood.contract.kinds`), or an unfitted model.
+        eagle: How labels are assigned to rows; `Eagle` with its defaults if not given.
+        choose: Whether parameters of `eagle` are first chosen on held-out groups (`choose_eagle`).
+        baseline: Whether rows get all labels of their groups instead.
+        n_threads: How many threads to use. If not given, each part decides.
 
-    Fitted attributes: `model_`, and `imputed_`, an `Imputed`: which row got which label, how sure that is, and whether
-    it is advised.
+    Fitted attributes: `model_`, and `imputed_`, an `Imputed`: which row got which label, how certain that is, and
+    whether assignment is advised.
 
     Example:
         >>> import labelwood as lw
@@ -71,7 +71,7 @@ class GroupedClassifier(FeatureModel):
         """Rows, the group of each (or rows × groups), and groups × labels: how often a group was given a label."""
         features = as_features(X)
         weights = as_weights(given.get("row_weights"), shape_of(features)[0])
-        counts = as_labels(Y) if Y is None else as_counts(Y)  # the former says what is missing
+        counts = as_labels(Y) if Y is None else as_counts(Y)  # `as_labels` says what is missing
         return Examples(features, counts, groups=given["groups"], row_weights=weights)
 
     def _fit(self, examples: Examples) -> None:
@@ -87,7 +87,7 @@ class GroupedClassifier(FeatureModel):
         self.imputed_, self.labels_per_row_ = imputed, self.model_.labels_per_row_
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:
-        """As the model that has learned from the rows' labels."""
+        """The answers of the model that learned from the rows' labels."""
         self.check_fitted()
         answers: TopK = self.model_.answer(X, k, limits, filters)
         return answers
@@ -99,7 +99,7 @@ class GroupedClassifier(FeatureModel):
         return [self.model_]
 
     def state(self) -> State:
-        """Everything the store needs; the labels that rows got are not kept."""
+        """Everything the store needs, without the labels that rows got."""
         state = super().state()
         eagle = state.params["eagle"]
         kept = None if eagle is None else {**eagle.get_params(deep=False), "n_threads": None}
@@ -108,7 +108,7 @@ class GroupedClassifier(FeatureModel):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The model that `state` describes; raises `ModelError` where its fields contradict each other."""
+        """The model that `state` describes; raises `ModelError` if its fields contradict each other."""
         eagle = state.params.get("eagle")
         if eagle is not None:
             if not isinstance(eagle, dict):
@@ -127,4 +127,4 @@ class GroupedClassifier(FeatureModel):
         self.model_ = from_state(inner)
         self.model, self.imputed_ = unfitted(self.model_), None
         if (self.model_.n_features_in_, self.model_.n_labels_) != (self.n_features_in_, self.n_labels_):
-            raise ModelError("the model's inner model has other features or labels than it has: save it again")
+            raise ModelError("the model and its inner model differ in features or labels: save it again")

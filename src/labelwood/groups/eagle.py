@@ -1,4 +1,4 @@
-"""EAGLE: labels that are known for groups of rows are handed to the rows that fit them."""
+"""EAGLE: assigns labels of groups to the rows that fit them best."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ from labelwood.groups.grouped import GroupedLabels
 
 
 class Eagle(Params):
-    """Learns a vector for each label from groups of rows that have it, and hands each group's labels to its rows.
+    """Learns a vector for each label from the groups that have it, and assigns each group's labels to its rows.
 
-    A label's vector begins as the unit-length sum of all rows of its groups. Then, `iterations` times, it moves by
-    `step` towards the sum of the rows that are nearest to it, one of each group: so it comes near to at least one row
-    of every group that has the label, whatever the others are. In the end each group's label goes to its nearest row.
-    Any model can be trained on what `fit_transform` returns.
+    A label's vector starts as the sum of all rows of its groups, scaled to unit length. Then, `iterations` times, it
+    moves by `step` towards the sum of its nearest rows, one row of each group. So it comes near to at least one row of
+    every group that has the label. At the end, each group's label goes to the nearest row of the group. You can train
+    any model on what `fit_transform` returns.
 
-    Rows count by direction only. With groups of one, vectors are those of `labelwood.labels.pifa` for rows of unit
-    length, and every row keeps its labels. Where the rows of a label cancel out, its vector begins as a row drawn at
-    random. Among rows that are equally near the first is taken. Labels without groups get zeros.
+    Only the direction of rows matters. If every group has one row, the vectors are those of `labelwood.labels.pifa` for
+    rows of unit length, and every row keeps its labels. If the rows of a label cancel out, its vector starts as a row
+    drawn at random. Among equally near rows the first one is chosen. Labels without groups get vectors of zeros.
 
     Parameters:
-        iterations: Steps of each label's vector. With 0 the sum of all rows is what labels are handed out by.
-        step: How far a step goes.
-        repeats: What a label means that a group was given c times. "multiset": the group counts c times in the label's
-            vector and the label is handed out once. "set": all groups count once. "topc": the group counts c times, and
-            its c nearest rows get the label.
-        assign: Whether a group's label goes to the nearest row ("hard"), to all that are nearly as near ("several"), or
-            to all in shares by the softmax of their cosines ("soft"). Models take any share above zero for a label.
-        within: For "several", how much less a row's cosine may be than the nearest row's.
-        at_most: For "several", how many rows of a group may get the label; as many as are near if not given.
-        sharpness: For "soft" and for how sure an assignment is, what cosines are multiplied by before the softmax.
-        min_share: For "soft", the share below which a row goes without. The nearest row always gets its share.
-        negatives: How strongly a vector is pushed away from the nearest rows of groups that do not have the label, as
-            many of them as have it, drawn at random: a multiple of the rows' mean that is subtracted in each step. Not
-            part of the published method.
+        iterations: Steps of each label's vector. With 0, labels are assigned by the sum of all rows.
+        step: The size of a step.
+        repeats: What it means that a group was given a label c times. "multiset": the group counts c times in the
+            label's vector, and one row gets the label. "set": all groups count once. "topc": the group counts c times,
+            and its c nearest rows get the label.
+        assign: Whether a group's label goes to the nearest row ("hard"), to all rows that are nearly as near
+            ("several"), or to all rows in shares, by the softmax of their cosines ("soft"). Models treat any share
+            above zero as a label.
+        within: For "several", how much smaller a row's cosine may be than that of the nearest row.
+        at_most: For "several", how many rows of a group may get the label; not limited if not given.
+        sharpness: For "soft" and for the sureness of an assignment: cosines are multiplied by it before the softmax.
+        min_share: For "soft", rows with a smaller share do not get the label. The nearest row always gets its share.
+        negatives: How strongly a vector is pushed away from groups without the label. In each step, this multiple of
+            the mean of their nearest rows is subtracted. These groups are drawn at random, as many as have the label.
+            Not part of the published method.
         leave_out: Whether rows are compared without their own part in the label's vector. Otherwise a row that was
-            picked early is near because it was picked. Not part of the published method.
-        seed: For what is drawn at random.
+            chosen early stays near because it was chosen. Not part of the published method.
+        seed: The seed for random draws.
         n_threads: How many threads to use; all cores if not given. Results do not depend on it.
 
     Fitted attributes:
-        assignment_: An `Assignment`: who got which label, and how sure that is.
-        weights_: Labels × rows, sparse. A label's vector is the sum of the rows, at unit length, times these.
-        label_embeddings_: Labels × features, the vectors themselves: sparse for sparse rows. Made when first asked for.
-        n_labels_, n_features_in_: Their numbers.
+        assignment_: An `Assignment`: which row got which label, and how certain that is.
+        weights_: Labels × rows, sparse. A label's vector is the sum of the unit-length rows with these weights.
+        label_embeddings_: Labels × features, the vectors of labels; sparse if rows are. Computed on first use.
+        n_labels_, n_features_in_: The numbers of labels and features.
 
     Example:
         >>> import labelwood as lw
@@ -105,17 +106,17 @@ class Eagle(Params):
         self.n_threads = n_threads
 
     def fit(self, X: Any, groups: Any, group_labels: Any) -> Self:
-        """Learns the labels' vectors and hands out labels.
+        """Learns the labels' vectors and assigns labels.
 
-        `X` is rows × features, sparse or dense. `groups` holds one group's number for each row, or is rows × groups
-        where a row may be in several. `group_labels` is groups × labels: how often a group was given a label.
+        `X` is rows × features, sparse or dense. `groups` holds the number of each row's group, or is rows × groups if a
+        row may be in several. `group_labels` is groups × labels: how often a group was given a label.
         """
         check_params(type(self), self.get_params(deep=False))
-        rows, grouped = self._checked(X, groups, group_labels)
-        weighed = self.weighed(grouped)
+        rows, grouped = self._check_input(X, groups, group_labels)
+        weighed = self.weigh_groups(grouped)
         if self.negatives > 0:
-            joined, origin = weighed.joined(weighed.groups_without(self.seed))
-            weighed = joined.pushing_away(origin == 1, self.negatives)
+            joined, origin = weighed.with_groups(weighed.groups_without(self.seed))
+            weighed = joined.push_away(origin == 1, self.negatives)
         weights, cosines = learn(rows, weighed, self)
         self.n_labels_, self.n_features_in_ = grouped.n_labels, shape_of(rows)[1]
         self.weights_ = sparse.csr_array(
@@ -131,21 +132,21 @@ class Eagle(Params):
         return self
 
     def fit_transform(self, X: Any, groups: Any, group_labels: Any) -> Any:
-        """`fit`, and the labels of each row: rows × labels, a sparse `csr_array`."""
+        """Fits, and returns the labels of each row: rows × labels, a sparse `csr_array`."""
         return self.fit(X, groups, group_labels).assignment_.to_scipy()
 
     def transform(self, X: Any, groups: Any, group_labels: Any) -> Any:
-        """Hands out the labels of other groups by the vectors that were learned: rows × labels, as `fit_transform`."""
+        """Assigns the labels of other groups by the learned vectors; returns rows × labels, as `fit_transform`."""
         return self.assign_groups(X, groups, group_labels).to_scipy()
 
     def assign_groups(self, X: Any, groups: Any, group_labels: Any) -> Assignment:
-        """The same as an `Assignment`."""
+        """Like `transform`, but returns an `Assignment`."""
         embeddings = self.label_embeddings_
-        rows, grouped = self._checked(X, groups, group_labels)
+        rows, grouped = self._check_input(X, groups, group_labels)
         if (grouped.n_labels, shape_of(rows)[1]) != (self.n_labels_, self.n_features_in_):
             raise LabelwoodError(
-                f"X has {shape_of(rows)[1]} features and group_labels {grouped.n_labels} labels where "
-                f"{self.n_features_in_} and {self.n_labels_} were learned from: make them as for fit"
+                f"X has {shape_of(rows)[1]} features and group_labels {grouped.n_labels} labels, but fit was given "
+                f"{self.n_features_in_} and {self.n_labels_}: make them as for fit"
             )
         n_threads = thread_count(self.n_threads)
         if isinstance(embeddings, np.ndarray):
@@ -167,14 +168,14 @@ class Eagle(Params):
                 self._embeddings.sort_indices()
         return self._embeddings
 
-    def _checked(self, X: Any, groups: Any, group_labels: Any) -> tuple[Features, GroupedLabels]:
+    def _check_input(self, X: Any, groups: Any, group_labels: Any) -> tuple[Features, GroupedLabels]:
         rows = unit_features(X)
         return rows, GroupedLabels.of(groups, group_labels, shape_of(rows)[0])
 
-    def weighed(self, grouped: GroupedLabels) -> GroupedLabels:
-        """The same with what each group counts."""
+    def weigh_groups(self, grouped: GroupedLabels) -> GroupedLabels:
+        """The same labels with the weight of each group, as `repeats` says."""
         counts = grouped.labels.values
-        return grouped.weighing(np.ones_like(counts)) if self.repeats == "set" else grouped
+        return grouped.with_values(np.ones_like(counts)) if self.repeats == "set" else grouped
 
     def _rule(self) -> Rule:
         best_rows = self.repeats == "topc"
@@ -182,7 +183,7 @@ class Eagle(Params):
 
 
 def unit_features(X: Any) -> Features:
-    """Checked rows, brought to unit length.
+    """Checks rows and scales them to unit length.
 
     Example:
         >>> unit_features([[3.0, 4.0], [0.0, 0.0]])
@@ -197,9 +198,9 @@ def unit_features(X: Any) -> Features:
 
 
 def learn(rows: Features, weighed: GroupedLabels, eagle: Eagle) -> tuple[Floats, Floats]:
-    """Of each slot the weight of its row in the label's vector, and its cosine with that.
+    """For each slot the weight of its row in the label's vector, and the row's cosine with the vector.
 
-    A group that counts for zero is not learned from; its slots' cosines are there nevertheless.
+    Groups of weight zero do not change vectors, but their slots have cosines too.
     """
     n_threads = thread_count(eagle.n_threads)
     options = options_of(_native.EagleOptions, eagle.get_params())

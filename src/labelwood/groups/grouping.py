@@ -1,4 +1,4 @@
-"""Groups made from rows whose labels are known, to see what is lost when only the groups' labels are."""
+"""Makes groups from rows with known labels, to measure what is lost if only the labels of groups are known."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from labelwood.groups.grouped import as_groups
 from labelwood.trees.balanced import balanced
 from labelwood.trees.vectors import unit_rows
 
-_PROJECTED = 64  # dimensions in which noise is added
+_N_PROJECTED = 64  # dimensions in which noise is added
 
 
 def random_groups(n_rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
-    """The group of each row: `size` rows at random in each, and what is left over in the last.
+    """The group of each row: random groups of `size` rows; the last group may be smaller.
 
     Example:
         >>> np.bincount(random_groups(7, size=3)).tolist()
@@ -33,9 +33,9 @@ def random_groups(n_rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
 
 
 def clustered_groups(X: Any, depth: int, seed: int = 0, *, n_threads: int | None = None) -> NDArray[np.int64]:
-    """The group of each row: rows that are alike, by balanced spherical 2-means `depth` times over.
+    """The group of each row: groups of similar rows, by `depth` levels of balanced spherical 2-means.
 
-    There are two to the power of `depth` groups, whose sizes differ by at most one.
+    There are 2**`depth` groups, whose sizes differ by at most one.
 
     Example:
         >>> groups = clustered_groups([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.1, 1.0]], depth=1)
@@ -46,7 +46,7 @@ def clustered_groups(X: Any, depth: int, seed: int = 0, *, n_threads: int | None
     whole_number(depth, "depth", 0, 62)
     if rows.n_rows < 2**depth:
         raise ParameterError(f"depth is {depth} but {rows.n_rows} row(s) cannot be halved so often")
-    # Halved down to the smaller of the two sizes: groups of the larger one are cut once too often, and joined again.
+    # Rows are split down to the smaller of the two sizes. Larger groups are split once too often, and merged again.
     tree = balanced(rows.to_scipy(), max_leaf=max(rows.n_rows >> depth, 1), seed=seed, n_threads=n_threads)
     owner = np.repeat(np.arange(tree.n_nodes), np.diff(tree.label_ptr))
     deep = tree.depths[owner] > depth
@@ -57,10 +57,10 @@ def clustered_groups(X: Any, depth: int, seed: int = 0, *, n_threads: int | None
 
 
 def noisy_groups(X: Any, depth: int, noise: float, seed: int = 0, *, n_threads: int | None = None) -> NDArray[np.int64]:
-    """`clustered_groups` of rows that were blurred: with `noise` 0 groups are as alike as can be, with 1 random.
+    """`clustered_groups` of noisy rows: with `noise` 0 the rows of a group are most similar, with 1 they are random.
 
-    Rows are projected at random to a few dimensions and brought to unit length; a row x then becomes
-    (1 − `noise`) x + `noise` u, with u a random direction of its own.
+    Rows are projected at random to a few dimensions and scaled to unit length. Then each row x becomes
+    (1 − `noise`) x + `noise` u, where u is a random direction.
 
     Example:
         >>> np.bincount(noisy_groups(np.eye(8), depth=2, noise=0.5)).tolist()
@@ -70,7 +70,7 @@ def noisy_groups(X: Any, depth: int, noise: float, seed: int = 0, *, n_threads: 
     whole_number(seed, "seed", 0, MOST_SEED)
     features = as_features(X)
     rng = np.random.default_rng(seed)
-    projection = rng.standard_normal((shape_of(features)[1], _PROJECTED), np.float32)
+    projection = rng.standard_normal((shape_of(features)[1], _N_PROJECTED), np.float32)
     projected = (features.to_scipy() if isinstance(features, Sparse) else features) @ projection
     blur = rng.standard_normal(projected.shape, np.float32)
     mixed = (1 - noise) * _unit(projected) + noise * _unit(blur)
@@ -78,7 +78,7 @@ def noisy_groups(X: Any, depth: int, noise: float, seed: int = 0, *, n_threads: 
 
 
 def merged_labels(Y: Any, groups: Any, merge: Literal["list", "set"] = "list") -> Any:
-    """The labels of groups, groups × labels, sparse: how many rows of a group have a label, or with "set" only whether.
+    """The labels of groups, groups × labels, sparse: how many rows of a group have a label ("list"), or if any ("set").
 
     Example:
         >>> Y = [[1, 0], [1, 1], [0, 1]]

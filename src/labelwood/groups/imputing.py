@@ -1,4 +1,4 @@
-"""Labels of single rows from those of their groups, with how sure they are and whether handing out is advised."""
+"""Labels of single rows from labels of groups, with their certainty and advice on whether to assign labels at all."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from labelwood.groups.grouped import baseline_labels, marks
 
 @dataclass(frozen=True, eq=False)
 class Imputed:
-    """What rows got.
+    """The labels that rows got.
 
     Fields:
         Y: Rows × labels, a sparse matrix of ones.
-        sureness: The same entries with how sure each is, from 0 to 1 (see `Assignment`); None where rows got all labels
-            of their groups, for then nothing was decided.
-        shares: The same entries with how much of the label the row got; None unless assignment is soft.
-        advice: An `Advice`: whether handing out labels is expected to help.
-        choice: An `EagleChoice` where parameters were chosen by held-out groups.
+        sureness: How certain each entry is, from 0 to 1 (see `Assignment`); None with the baseline, where every row got
+            all labels of its groups.
+        shares: The row's share of the label, for each entry; None unless assignment is soft.
+        advice: An `Advice`: whether assigning labels is expected to help.
+        choice: An `EagleChoice` if parameters were chosen on held-out groups.
 
     Example:
         >>> given = impute([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.6, -0.8]], [0, 0, 1, 1], [[1], [1]])
@@ -40,12 +40,12 @@ class Imputed:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What there is to say of each label of each row, by name and in four digits."""
+        """`sureness` and `shares` by name, as far as there are any, rounded to four digits."""
         given = {"sureness": self.sureness, "shares": self.shares}
-        return {name: _rounded(matrix) for name, matrix in given.items() if matrix is not None}
+        return {name: _round(matrix) for name, matrix in given.items() if matrix is not None}
 
     def describe(self) -> dict[str, Any]:
-        """The counts a person asks for first, and the advice."""
+        """A summary for people: counts of labels, and the advice."""
         facts: dict[str, Any] = {
             "labels_given": int(self.Y.nnz),
             "labels_per_row": round(self.Y.nnz / max(1, self.Y.shape[0]), 2),
@@ -64,17 +64,17 @@ class Imputed:
 def impute(
     X: Any, groups: Any, group_labels: Any, *, eagle: Eagle | None = None, baseline: bool = False, choose: bool = False
 ) -> Imputed:
-    """Hands the labels of groups to rows by `eagle`; with `baseline`, every row gets all labels of its groups.
+    """Assigns the labels of groups to rows by `eagle`; with `baseline`, every row gets all labels of its groups.
 
-    With `choose`, groups that are held out choose first what parameters are best (`choose_eagle`); `eagle` has the
-    others. The other arguments are those of `Eagle.fit`.
+    With `choose`, the best parameters are first chosen on held-out groups (`choose_eagle`), and `eagle` has the others.
+    The other arguments are those of `Eagle.fit`.
 
     Example:
         >>> impute(np.eye(4), [0, 0, 1, 1], [[1, 1], [0, 1]], baseline=True).Y.nnz
         6
     """
     if baseline and (choose or eagle is not None):
-        raise ParameterError("the baseline hands out nothing: give either baseline, or eagle and choose")
+        raise ParameterError("the baseline needs no parameters of Eagle: give either baseline, or eagle and choose")
     advised = advice(X, groups, group_labels)
     if baseline:
         return Imputed(baseline_labels(groups, group_labels), None, None, advised)
@@ -83,7 +83,7 @@ def impute(
     given = how.fit(X, groups, group_labels).assignment_
     shares = given.to_scipy()
     return Imputed(
-        Y=marks(shares),  # a share may be too small for 32 bits, and the row has its label nevertheless
+        Y=marks(shares),  # a row keeps its label even if its share is so small that it rounds to zero
         sureness=given.to_scipy("sureness"),
         shares=shares if how.assign == "soft" else None,
         advice=advised,
@@ -91,7 +91,7 @@ def impute(
     )
 
 
-def _rounded(matrix: Any) -> Any:
+def _round(matrix: Any) -> Any:
     copy = matrix.astype(np.float64)
     copy.data = copy.data.round(4)
     return copy

@@ -47,12 +47,12 @@ def try_both(
     k: int = 5,
     seed: int = 0,
 ) -> Trial:
-    """Hands out labels by `eagle` and by the baseline, trains `model` on each, and sees which is better.
+    """Assigns labels by `eagle` and by the baseline, trains `model` on each, and says which is better.
 
-    A share `held_out` of the groups is not learned from. Their rows are answered one by one; a group's labels are those
-    with the best score of any of its rows, or with the best mean, whichever suits the way; P@k says how many are right.
-    It sees what `advice` cannot: whether rows that are written differently are about the same. The model is a
-    `TreeClassifier` if none is given; the time is that of training it twice, and with the baseline that may be long.
+    A share `held_out` of the groups is held out. The model predicts their rows one by one. A group's labels are those
+    with the best score in one of its rows, or with the best mean score; the better of the two counts, measured by P@k.
+    This finds what `advice` cannot: whether rows with different words have the same topic. The model is a
+    `TreeClassifier` if none is given. It is trained twice; with the baseline that may take long.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -63,14 +63,16 @@ def try_both(
         'assignment'
     """
     if not 0 < held_out < 1 or k < 1:
-        raise ParameterError("held_out must lie between 0 and 1, and k be at least 1")
+        raise ParameterError("held_out must be between 0 and 1, and k at least 1")
     features = as_features(X)
     rows = features.to_scipy() if isinstance(features, Sparse) else features
     counts = as_counts(group_labels).to_scipy()
     members = as_groups(groups, shape_of(features)[0], counts.shape[0]).to_scipy()
     held = np.random.default_rng(seed).random(counts.shape[0]) < held_out
     if held.all() or not held.any():
-        raise LabelwoodError(f"of {counts.shape[0]} group(s) none can be held out and others learned from: give more")
+        raise LabelwoodError(
+            f"{counts.shape[0]} group(s) are too few to hold some out and learn from others: give more"
+        )
     learned = np.flatnonzero(members[~held].sum(axis=0) > 0)
     own = members[~held][:, learned].T.tocsr()
     given = {
@@ -102,10 +104,10 @@ def _precision(model: Model, rows: Any, members: Any, counts: Any, k: int) -> fl
 
 
 def joined(top: TopK, groups: NDArray[Any], n_groups: int, k: int, how: Literal["best", "mean"]) -> TopK:
-    """The best labels of groups from the answers for their rows.
+    """The best labels of groups, from the answers for their rows.
 
-    A label counts by its best score in any row of the group, or by its mean, for which it scores 0 in rows that do not
-    have it among their answers.
+    A label's score is its best score in any row of the group, or its mean score. For the mean, it scores 0 in rows that
+    do not have it among their answers.
 
     Example:
         >>> top = TopK(np.array([[0, 1], [1, 2]]), np.array([[0.9, 0.4], [0.8, 0.1]]))

@@ -1,4 +1,4 @@
-"""What the knob λ of interpolated label trees does to precision, depth and latency, and which λ to take."""
+"""Measures how λ of interpolated label trees changes precision, depth and latency, and recommends a λ."""
 
 from labelwood.tuning.grid import Run, default_lams, default_max_leaf
 from labelwood.tuning.report import write_report

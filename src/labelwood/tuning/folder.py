@@ -1,7 +1,7 @@
-"""The folder of a report: finished runs, what they were made from, and room for work in progress.
+"""The folder of a report: finished runs, fingerprints of their inputs, and temporary files.
 
 sweep.json        fingerprints of the data, the split and the settings
-runs/*.json       one file a finished run
+runs/*.json       one file for each finished run
 work/             features and models, removed at the end
 tradeoff.json …   the report itself
 """
@@ -27,8 +27,8 @@ from labelwood.tuning.grid import Run
 from labelwood.tuning.page import PLOTS
 
 _INDEX = "sweep.json"
-_OURS = (_INDEX, "work", "tradeoff.json", "tradeoff.csv", *PLOTS, "report.html")
-_WORDS = {
+_OUR_FILES = (_INDEX, "work", "tradeoff.json", "tradeoff.csv", *PLOTS, "report.html")
+_CHANGES = {
     "training_rows": "other training rows",
     "held_out_rows": "other held-out rows",
     "latency": "other settings of the latency measurement",
@@ -37,14 +37,14 @@ _WORDS = {
 
 
 class ReportFolder:
-    """A report's folder, held against other sweeps while it is in use (see `opened`).
+    """A report's folder. `open_folder` locks it, so that only one sweep uses it at a time.
 
     Example:
         >>> import tempfile
-        >>> with opened(Path(tempfile.mkdtemp()) / "report", {"training_rows": "1"}, {}) as folder:
+        >>> with open_folder(Path(tempfile.mkdtemp()) / "report", {"training_rows": "1"}, {}) as folder:
         ...     run = Run("plain", 0.5, 0)
-        ...     folder.keep(run, {"results": {"P@1": 50.0}})
-        ...     folder.kept(run)["results"], folder.kept(Run("plain", 1.0, 0))
+        ...     folder.write_run(run, {"results": {"P@1": 50.0}})
+        ...     folder.read_run(run)["results"], folder.read_run(Run("plain", 1.0, 0))
         ({'P@1': 50.0}, None)
     """
 
@@ -54,15 +54,15 @@ class ReportFolder:
 
     @property
     def work(self) -> Path:
-        """Where features and models lie until the end."""
+        """Where features and models are kept until the end."""
         return self.path / "work"
 
     def model(self, run: Run) -> Path:
-        """Where a run's model lies until its latency is measured."""
+        """Where a run's model is kept until its latency is measured."""
         return self.work / "models" / run.name
 
-    def kept(self, run: Run) -> dict[str, Any] | None:
-        """What is known of a finished run; None if it has to run (again)."""
+    def read_run(self, run: Run) -> dict[str, Any] | None:
+        """The saved results of a finished run; None if it has to run (again)."""
         try:
             found = json.loads(self._file(run).read_text("utf-8"))
         except (OSError, ValueError):
@@ -70,8 +70,8 @@ class ReportFolder:
         fits = isinstance(found, dict) and found.get("fingerprint") == self._fingerprint
         return found if fits and found.get("run") == run.plain() else None
 
-    def keep(self, run: Run, facts: Mapping[str, Any]) -> None:
-        """Writes down a finished run; the file appears whole or not at all."""
+    def write_run(self, run: Run, facts: Mapping[str, Any]) -> None:
+        """Saves a finished run; the file is written completely or not at all."""
         self._file(run).parent.mkdir(exist_ok=True)
         write_json(self._file(run), {**facts, "run": run.plain(), "fingerprint": self._fingerprint})
 
@@ -84,20 +84,20 @@ class ReportFolder:
 
 
 @contextmanager
-def opened(
+def open_folder(
     path: Path, origin: Mapping[str, Any], settings: Mapping[str, Any], *, restart: bool = False
 ) -> Iterator[ReportFolder]:
-    """The folder for runs of this origin (fingerprints by name) and these variants; one sweep at a time has it.
+    """Opens the folder for runs with these fingerprints (`origin`) and these variants; one sweep at a time can use it.
 
-    Runs of another origin, or of a variant of the same name with other settings, are an error; with `restart` they are
-    removed first.
+    It is an error if the folder holds runs with other fingerprints, or a variant of the same name with other settings.
+    `restart` removes these runs first.
     """
     check_place(path)
     path.mkdir(parents=True, exist_ok=True)
-    with _locked(path):
+    with _lock(path):
         before = _index(path)
         if restart and before is not None:
-            _empty(path)
+            _remove_report(path)
             before = None
         if before is not None:
             _check_same(path, before, origin, settings)
@@ -107,18 +107,18 @@ def opened(
         yield ReportFolder(path, digest)
 
 
-def _empty(path: Path) -> None:
-    """Removes what sweeps and reports have made; whatever else lies there stays."""
+def _remove_report(path: Path) -> None:
+    """Removes the files of sweeps and reports, and nothing else."""
     for file in (path / "runs").glob("*.json"):
         _remove(file)
-    with suppress(OSError):  # it may hold something else
+    with suppress(OSError):  # the folder may hold other files
         (path / "runs").rmdir()
-    for name in _OURS:
+    for name in _OUR_FILES:
         _remove(path / name)
 
 
 def check_place(path: Path) -> None:
-    """Raises `InputError` where no report can be: it may be new, empty or a report.
+    """Raises `InputError` unless a report can be written here: the folder must be new, empty or a report.
 
     Example:
         >>> check_place(Path("no/such/place"))
@@ -148,7 +148,7 @@ def fingerprint(*matrices: Any) -> str:
 
 
 def store_matrix(folder: Path, name: str, matrix: Sparse | Floats) -> None:
-    """Writes a matrix so that processes can map it.
+    """Writes a matrix in a form that other processes can map into memory.
 
     Example:
         >>> import tempfile
@@ -164,14 +164,14 @@ def store_matrix(folder: Path, name: str, matrix: Sparse | Floats) -> None:
     np.save(folder / f"{name}.n_cols.npy", np.int64(matrix.n_cols))
 
 
-def mapped_matrix(folder: Path, name: str) -> Any:
-    """A matrix that `store_matrix` wrote: a numpy array or scipy's sparse one, over mapped memory.
+def map_matrix(folder: Path, name: str) -> Any:
+    """Maps a matrix that `store_matrix` wrote: a numpy array or a scipy sparse array.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> store_matrix(folder, "X", np.eye(2, dtype=np.float32))
-        >>> float(mapped_matrix(folder, "X").sum())
+        >>> float(map_matrix(folder, "X").sum())
         2.0
     """
     from labelwood.data.dataset import compressed_rows
@@ -187,7 +187,7 @@ def mapped_matrix(folder: Path, name: str) -> Any:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes JSON; the file appears whole or not at all.
+    """Writes JSON; the file is written completely or not at all.
 
     Example:
         >>> import tempfile
@@ -208,13 +208,13 @@ def _index(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(found.get(part), dict) for part in ("origin", "variants")):
-        raise InputError("cannot be read as a sweep's; name another folder, or remove it first", path / _INDEX)
+        raise InputError("is not a valid file of a sweep; name another folder, or remove the file", path / _INDEX)
     return found
 
 
 def _check_same(path: Path, before: dict[str, Any], origin: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     names = {**before["origin"], **origin}
-    others = [_WORDS.get(name, f"another {name}") for name in names if before["origin"].get(name) != origin.get(name)]
+    others = [_CHANGES.get(name, f"another {name}") for name in names if before["origin"].get(name) != origin.get(name)]
     changed = [name for name, parts in settings.items() if before["variants"].get(name, parts) != parts]
     others += ["other settings of the model"] if changed else []
     if others:
@@ -224,7 +224,7 @@ def _check_same(path: Path, before: dict[str, Any], origin: Mapping[str, Any], s
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock(path: Path) -> Iterator[None]:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What a sweep runs: every λ of every variant with every seed, each described by plain data."""
+"""The runs of a sweep, as plain data: every variant with every λ and every seed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from labelwood.trees import interpolated, lam_of
 SCALES = (0, 0.5, 1, 2, 6, 10, 30, 100, 300, 1000, 1e5)  # λ′ of the default grid
 INTERPOLATED = "interpolated"
 _LARGEST_LEAF, _LEAVES = 100, 64
-_OF_THE_SWEEP = ("lam", "seed", "n_threads", "verbose")
-_OF_THE_TREE = ("vectors", "Y", "lam", "seed", "n_threads", "row_weights")
+_SET_BY_SWEEP = ("lam", "seed", "n_threads", "verbose")
+_NOT_OPTIONS = ("vectors", "Y", "lam", "seed", "n_threads", "row_weights")
 
 
 @dataclass(frozen=True)
 class Run:
     """One training: a variant's settings with a λ and a seed.
 
-    `tree` are options of `labelwood.trees.interpolated` that `TreeClassifier` does not know, `model` are parameters of
-    `TreeClassifier`. `lam` is None where the model's tree has no such knob.
+    `model` holds parameters of `TreeClassifier`; `tree` holds options of `labelwood.trees.interpolated` that
+    `TreeClassifier` does not have. `lam` is None if the variant's tree has no λ.
 
     Example:
         >>> run = Run("plain", 0.5, 1, model={"max_leaf": 10})
@@ -50,14 +50,14 @@ class Run:
 
     @property
     def name(self) -> str:
-        """A name for its files: other runs have others."""
+        """A name for its files, different for each run."""
         digest = hashlib.sha256(json.dumps(self.plain(), sort_keys=True).encode()).hexdigest()[:8]
         knob = "" if self.lam is None else f"-lam{self.lam:.6g}"
         return f"{re.sub(r'[^A-Za-z0-9_.]+', '_', self.variant)}{knob}-seed{self.seed}-{digest}"
 
 
 def default_lams() -> list[float]:
-    """The grid of λ's: 0 to almost 2, dense where trees change most.
+    """The default values of λ: from 0 to almost 2, dense where trees change most.
 
     Example:
         >>> [round(lam, 3) for lam in default_lams()][:5]
@@ -67,7 +67,7 @@ def default_lams() -> list[float]:
 
 
 def default_max_leaf(n_labels: int) -> int:
-    """Labels of a leaf: 100, or fewer where that would leave less than 64 leaves, a tree too small to differ in λ.
+    """The labels per leaf: 100, or fewer to have at least 64 leaves. In a smaller tree λ would change little.
 
     Example:
         >>> default_max_leaf(100_000), default_max_leaf(640), default_max_leaf(20)
@@ -77,7 +77,7 @@ def default_max_leaf(n_labels: int) -> int:
 
 
 def settings_of(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Variants as {name: {"tree": …, "model": …}}, from parameters of `TreeClassifier` and `tree_options` among them.
+    """Splits each variant into {"tree": …, "model": …}: its `tree_options`, and its parameters of `TreeClassifier`.
 
     Example:
         >>> settings_of({"greedy": {"max_leaf": 10, "tree_options": {"rule": "greedy"}}})
@@ -89,29 +89,29 @@ def settings_of(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
     for name, params in variants.items():
         model = one_by_one(TreeClassifier, params)
         tree = dict(model.pop("tree_options", {}))
-        _check(model, tree)
+        _check_variant(model, tree)
         found[name] = {"tree": tree, "model": model}
     return found
 
 
-def _check(model: Mapping[str, Any], tree: Mapping[str, Any]) -> None:
-    taken = [name for name in _OF_THE_SWEEP if name in model]
+def _check_variant(model: Mapping[str, Any], tree: Mapping[str, Any]) -> None:
+    taken = [name for name in _SET_BY_SWEEP if name in model]
     if taken:
-        raise ParameterError(f"{taken[0]} is what the sweep itself sets: leave it out of a variant's parameters")
+        raise ParameterError(f"the sweep itself sets {taken[0]}: leave it out of a variant's parameters")
     builder = model.get("tree", INTERPOLATED)
     if not isinstance(builder, str) or builder == "given":
         raise ParameterError("a variant's tree must be the name of a builder, such as interpolated")
     check_params(TreeClassifier, model)
     if tree and builder != INTERPOLATED:
         raise ParameterError(f"tree_options are for interpolated trees and not for {builder}: leave them out")
-    known = [name for name in inspect.signature(interpolated).parameters if name not in _OF_THE_TREE]
+    known = [name for name in inspect.signature(interpolated).parameters if name not in _NOT_OPTIONS]
     for name in tree:
         if name not in known:
             raise ParameterError(f"interpolated trees have no option {name!r}; there are: {', '.join(known)}")
 
 
 def runs_of(settings: Mapping[str, Mapping[str, Any]], lams: Sequence[float], seeds: Iterable[int]) -> list[Run]:
-    """All runs: those with the first seed of every λ first, so that a sweep that is cut short has seen all of them.
+    """All runs, seed by seed: a sweep that is interrupted has then already seen every λ.
 
     Example:
         >>> [(run.lam, run.seed) for run in runs_of(settings_of({"a": {}}), [0.0, 2.0], range(2))]
@@ -125,11 +125,11 @@ def runs_of(settings: Mapping[str, Mapping[str, Any]], lams: Sequence[float], se
     ]
 
 
-def checked_lams(lams: Iterable[float]) -> list[float]:
-    """λ's in ascending order, each once.
+def check_lams(lams: Iterable[float]) -> list[float]:
+    """Checks values of λ; returns them sorted, without duplicates.
 
     Example:
-        >>> checked_lams([2, 0.5, 2])
+        >>> check_lams([2, 0.5, 2])
         [0.5, 2.0]
     """
     found = sorted({float(lam) for lam in lams})

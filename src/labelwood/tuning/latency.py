@@ -1,4 +1,4 @@
-"""How long single rows take, measured so that noise hits all models alike."""
+"""Measures the latency of single rows, so that noise affects all models equally."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_WARM = 20  # rows before the clock starts: the last model's weights are still in the caches
+_WARM = 20  # rows before the measurement: until then, caches hold the weights of the previous model
 
 
 def measure(
@@ -23,10 +23,10 @@ def measure(
     seed: int = 0,
     on_model: Callable[[int], object] = lambda _: None,
 ) -> list[dict[str, float]]:
-    """Of each model the p50 and p99 in milliseconds of asking for one row with one thread.
+    """The p50 and p99 of each model in milliseconds, for one row at a time with one thread.
 
-    Up to `rows` rows of `X`, the same for all, are asked for one by one; all models take their turn in each of the
-    rounds, every time in another order, and a figure is the median over rounds. `on_model` is told 1 after each turn.
+    All models predict the same rows of `X`, at most `rows` of them. They take turns in each round, each round in a new
+    random order. A figure is the median over rounds. `on_model` is called with 1 after each turn.
 
     Example:
         >>> import labelwood as lw
@@ -42,15 +42,15 @@ def measure(
     found: list[list[NDArray[np.float64]]] = [[] for _ in models]
     for _ in range(rounds):
         for number in random.permutation(len(models)).tolist():
-            times = _times(models[number], single, k)
+            times = _time_rows(models[number], single, k)
             found[number].append(np.percentile(times, [50, 99]) / 1e6)
             on_model(1)
     medians = [np.median(turns, axis=0) for turns in found]
     return [{"p50_ms": float(p50), "p99_ms": float(p99)} for p50, p99 in medians]
 
 
-def _times(model: Any, rows: Sequence[Any], k: int) -> NDArray[np.int64]:
-    """Nanoseconds of each row."""
+def _time_rows(model: Any, rows: Sequence[Any], k: int) -> NDArray[np.int64]:
+    """The nanoseconds that each row takes."""
     times = np.empty(len(rows), np.int64)
     for row in rows[:_WARM]:
         model.predict_topk(row, k)

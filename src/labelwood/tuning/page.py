@@ -1,4 +1,4 @@
-"""The report as one page: no scripts, nothing from elsewhere, readable in light and in dark."""
+"""The report as one HTML page, without scripts or external files, for light and dark mode."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 from labelwood.tuning.summary import SEARCH, Point, lam_text
 
-# The plots' colours of ink and paper, which become the page's own.
+# The plots' colours of text and background, which the page replaces with its own.
 _INK, _PAPER = "#24292f", "#fffffe"
 _CAPTIONS = {
     "precision-depth.svg": (
         "Precision and depth",
-        "Each point is a λ: its precision on held-out rows, and how deep the deepest of the first k answers lies. Up "
+        "Each point is a λ: its precision on held-out rows, and the depth of the deepest of the first k answers. Up "
         "and left is better.",
     ),
     "precision-latency.svg": (
         "Precision and latency",
-        "The same precision against the time one row takes with one thread, half of the rows less.",
+        "The same precision against the median time of one row with one thread.",
     ),
     "shapes.svg": (
         "Shapes of the trees",
-        "How deep labels lie. Large λ's lift the frequent labels and let the others sink; dotted lines are means.",
+        "How deep labels are. A large λ moves frequent labels up and the others down; dotted lines are means.",
     ),
     "imbalance.svg": (
         "Imbalance of the labels",
-        "How many of the most frequent labels it takes to cover a share of the training rows: the further left the "
-        "curves, the more a tree can gain from frequencies.",
+        "How many of the most frequent labels cover a share of the training rows. The further left the curves are, "
+        "the more a tree can gain from frequencies.",
     ),
 }
 PLOTS = tuple(_CAPTIONS)
@@ -64,7 +64,7 @@ td small { opacity: 0.7; } tr.best { background: var(--soft); font-weight: 600; 
 
 
 def page(summary: Mapping[str, Any], plots: Mapping[str, str]) -> str:
-    """The page of a sweep's summary with its plots, SVG by the names of their files.
+    """The page of a sweep's summary; `plots` holds SVG text by file name.
 
     Example:
         >>> counts = {"training_rows": 8, "held_out_rows": 2, "features": 3, "labels": 4}
@@ -85,12 +85,12 @@ def page(summary: Mapping[str, Any], plots: Mapping[str, str]) -> str:
         f"<title>Which λ?</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>Which λ?</h1>\n"
         + (f'<div class="chosen">{chosen}</div>\n' if chosen else "")
         + f"<p>Interpolated label trees, trained on {data['training_rows']:,} rows with {data['labels']:,} labels and "
-        f"{data['features']:,} features, measured on {data['held_out_rows']:,} rows that were held out. λ runs from 0, "
-        "balanced clustering, to 2, a Fano code, which puts frequent labels near the root.</p>\n"
+        f"{data['features']:,} features, measured on {data['held_out_rows']:,} held-out rows. λ goes from 0 (balanced "
+        "clustering) to 2 (a Fano code, which puts frequent labels near the root).</p>\n"
         + figures
-        + "<h2>All figures</h2>\n<p>Means over seeds, and in brackets the highest less the lowest. Seeds change "
-        "the training and not the rows, so chance in which rows were held out is not in it. Nodes and leaves "
-        "opened, children and labels scored and bytes of weights met are those of a search, mean over rows.</p>\n"
+        + "<h2>All figures</h2>\n<p>Means over seeds, and in brackets the highest minus the lowest value. Seeds change "
+        "the training but not the choice of held-out rows. The numbers of opened nodes and leaves, scored children "
+        "and labels, and bytes of weights are those of one search, as means over rows.</p>\n"
         + f'<div class="wide">{_table(points, marked)}</div>\n</body>\n</html>\n'
     )
 
@@ -101,7 +101,7 @@ def _figure(name: str, svg: str) -> str:
 
 
 def inline(svg: str, name: str, title: str) -> str:
-    """A plot to stand in a page beside others: it takes the page's colours and width, and its ids are its own.
+    """Prepares a plot to be part of a page: it takes the page's colours and width, and its ids become unique.
 
     Example:
         >>> inline('<svg width="9pt" height="5pt"><g id="a" fill="#24292f"/></svg>', "x.svg", "An x")

@@ -1,4 +1,4 @@
-"""Where to write the labels of points so that they cover neither each other nor the points."""
+"""Places the labels of points in a plot so that they cover neither each other nor the points."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CROWD = 40.0
 
 
 def place(points: Sequence[Spot], sizes: Sequence[Spot], inside: Box, lines: Sequence[Line] = ()) -> list[Spot]:
-    """The middle of each label, from points, labels' sizes and the box they must stay in, all in the same unit.
+    """The centre of each label, given the points, the labels' sizes and the box they must stay in, all in one unit.
 
-    Near spots are tried before far ones, and such that lie on none of the `lines`, which are error bars and the like.
-    Points in a crowd are served first: they have the least choice.
+    A label should be near its point and cover none of the `lines`, such as error bars. Points with many neighbours are
+    placed first, because they have the least choice.
 
     Example:
         >>> [(round(x), round(y)) for x, y in place([(50, 50)], [(20, 8)], (0, 0, 100, 100))]
@@ -31,7 +31,7 @@ def place(points: Sequence[Spot], sizes: Sequence[Spot], inside: Box, lines: Seq
         True
     """
     crowd = [sum(math.dist(point, other) < _CROWD for other in points) for point in points]
-    drawn = _Drawn(points, list(lines), inside)
+    drawn = _Drawing(points, list(lines), inside)
     middles: dict[int, Spot] = {}
     for i in sorted(range(len(points)), key=lambda i: (-crowd[i], i)):
         tries = [
@@ -43,8 +43,8 @@ def place(points: Sequence[Spot], sizes: Sequence[Spot], inside: Box, lines: Seq
     return [middles[i] for i in range(len(points))]
 
 
-class _Drawn:
-    """What there is already, and what it costs to draw over it."""
+class _Drawing:
+    """The parts of the plot so far, and the cost of covering them."""
 
     def __init__(self, points: Sequence[Spot], lines: list[Line], inside: Box) -> None:
         self._markers = [(x - _MARKER, y - _MARKER, x + _MARKER, y + _MARKER) for x, y in points]
@@ -64,12 +64,12 @@ class _Drawn:
         covered = sum(_length_inside(line, box) for line in self._lines)
         crossings = sum(_cross(leader, other) for other in self._leaders)
         through = sum(_length_inside(leader, other) for other in self._labels)
-        through += sum(_length_inside(leader, other) for other in self._markers) - _MARKER  # its own is no obstacle
+        through += sum(_length_inside(leader, other) for other in self._markers) - _MARKER  # its own does not count
         return 100 * outside + 10 * labels + 2 * markers + 0.4 * covered + 20 * crossings + 2 * through
 
 
 def _box(point: Spot, direction: Spot, radius: float, size: Spot) -> Box:
-    """A label whose nearest edge is about `radius` less half its height from the point."""
+    """The box of a label; its nearest edge is about `radius` minus half its height away from the point."""
     x = point[0] + direction[0] * (radius + size[0] / 2 - size[1] / 2)
     y = point[1] + direction[1] * radius
     return x - size[0] / 2, y - size[1] / 2, x + size[0] / 2, y + size[1] / 2

@@ -1,4 +1,4 @@
-"""Plots of a sweep as SVG. Nothing else imports matplotlib."""
+"""Plots of a sweep as SVG. This is the only module that imports matplotlib."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from labelwood.tuning.placing import Spot, place
 from labelwood.tuning.summary import Point, lam_text, pareto_front
 
-INK, PAPER, FAINT = "#24292f", "#fffffe", "#8b949e"  # the page knows them by these values and gives them its own
-# Okabe and Ito's, which people who see colours differently can tell apart.
+INK, PAPER, FAINT = "#24292f", "#fffffe", "#8b949e"  # the page replaces the first two with its own colours
+# The palette of Okabe and Ito, which people with colour blindness can distinguish.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _BLUE, _ORANGE, _GREEN, _PURPLE = COLOURS[:4]
 _VARIANTS = ((_BLUE, "o"), (_ORANGE, "s"), (_GREEN, "^"), (_PURPLE, "D"))
@@ -42,7 +42,7 @@ STYLE = {
 
 
 def draw(summary: Mapping[str, Any]) -> dict[str, str]:
-    """All plots of a sweep's summary, as SVG by the names of their files."""
+    """All plots of a sweep's summary: SVG text by file name."""
     points = [Point.from_plain(point) for point in summary["points"]]
     makers: dict[str, Callable[[], Figure]] = {
         "precision-depth.svg": lambda: trade_off(points, "depth@{k}", "expected depth@{k} (levels)"),
@@ -54,27 +54,27 @@ def draw(summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _svg(make: Callable[[], Figure], name: str) -> str:
-    """The figure that `make` makes: the same bytes each time, and nothing that refers to elsewhere."""
+    """The figure that `make` returns, as SVG: the same bytes each time, and no external references."""
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         return short_svg(make())
 
 
 def short_svg(figure: Figure) -> str:
-    """A figure's text without what says when and by what it was made, and without digits that nobody can see."""
+    """A figure as SVG, without the date, the program's name and digits that make no visible difference."""
     out = io.StringIO()
     FigureCanvasSVG(figure).print_svg(out, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     svg = re.sub(r"^.*?(?=<svg )", "", out.getvalue(), count=1, flags=re.DOTALL)
-    return re.sub(r"<[^>]+>", _shortened, svg)
+    return re.sub(r"<[^>]+>", _shorten_tag, svg)
 
 
-def _shortened(tag: re.Match[str]) -> str:
-    """A tag without turns by nothing and without digits that nobody can see."""
+def _shorten_tag(tag: re.Match[str]) -> str:
+    """A tag without rotations by 0 and without digits that make no visible difference."""
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", tag[0])
     return re.sub(r"(\.\d\d)\d+", r"\1", text)
 
 
 def trade_off(points: Sequence[Point], cost: str, words: str) -> Figure:
-    """P@1, P@3 and P@5 against what they cost, a panel each; `{k}` in the names stands for 1, 3 and 5.
+    """P@1, P@3 and P@5 against their cost, in one panel each; `{k}` in the names stands for 1, 3 and 5.
 
     Example:
         >>> figures = {"P@1": 70.0, "P@3": 60.0, "P@5": 50.0, "p50_ms": 0.1}
@@ -91,7 +91,7 @@ def trade_off(points: Sequence[Point], cost: str, words: str) -> Figure:
         axes.margins(0.14, 0.16)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))
-    figure.draw_without_rendering()  # settles the layout, which the labels' places depend on
+    figure.draw_without_rendering()  # computes the layout, on which the places of labels depend
     figure.set_layout_engine("none")
     for k, axes in zip((1, 3, 5), panels, strict=True):
         _write_lams(axes, points, cost.format(k=k), f"P@{k}")
@@ -115,8 +115,8 @@ def _scatter(axes: Any, points: Sequence[Point], x_name: str, y_name: str) -> No
         axes.errorbar(
             [point.mean[x_name] for point in own],
             [point.mean[y_name] for point in own],
-            xerr=_reach(own, x_name),
-            yerr=_reach(own, y_name),
+            xerr=_error_bars(own, x_name),
+            yerr=_error_bars(own, y_name),
             fmt=marker,
             color=colour,
             ecolor=(colour, 0.55),
@@ -127,14 +127,14 @@ def _scatter(axes: Any, points: Sequence[Point], x_name: str, y_name: str) -> No
         )
 
 
-def _reach(points: Sequence[Point], name: str) -> list[list[float]]:
-    """How far error bars reach down and up; never below 0, by which a mean of equal numbers may miss them."""
+def _error_bars(points: Sequence[Point], name: str) -> list[list[float]]:
+    """The lengths of error bars, down and up. Rounding of the mean could make them slightly negative, so at least 0."""
     down = [max(point.mean[name] - point.low[name], 0.0) for point in points]
     return [down, [max(point.high[name] - point.mean[name], 0.0) for point in points]]
 
 
 def _write_lams(axes: Any, points: Sequence[Point], x_name: str, y_name: str) -> None:
-    """Each point's λ beside it, with a thin line to it where it had to go far."""
+    """Writes each point's λ beside it, with a thin line to the point if it is far away."""
 
     def spot(x: float, y: float) -> Spot:
         across, up = axes.transData.transform((x, y)) * 72 / axes.figure.dpi
@@ -164,7 +164,7 @@ def _write_lams(axes: Any, points: Sequence[Point], x_name: str, y_name: str) ->
 
 
 def imbalance(curves: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """How few of the most frequent labels cover how many rows.
+    """The share of rows that the most frequent labels cover, against the share of labels.
 
     Example:
         >>> curve = {"labels": [0.1, 1.0], "rows": [0.5, 1.0], "labels_for_half": 0.1}
@@ -201,7 +201,7 @@ def imbalance(curves: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def shapes(runs: Sequence[Mapping[str, Any]]) -> Figure:
-    """How deep labels lie, and how deep when each counts as often as it occurs, for a few λ's.
+    """Histograms of the depth of labels, with and without weights by frequency, for a few values of λ.
 
     Example:
         >>> run = {"variant": "plain", "lam": 0.5, "shape": {"labels": [0.0, 1.0], "occurrences": [0.0, 1.0]}}

@@ -1,4 +1,4 @@
-"""The report a person looks at: plots and one page."""
+"""The report for people to read: plots and one page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_plots() -> None:
 
 
 def write_report(report: str | PathLike[str], summary: Mapping[str, Any], *, plots: bool = True) -> list[str]:
-    """Writes the plots and the page of what `sweep` found, and returns the names of the report's files.
+    """Writes plots and a page from the summary that `sweep` returned; returns the names of the report's files.
 
     Example:
         >>> import tempfile, numpy as np
@@ -41,7 +41,7 @@ def write_report(report: str | PathLike[str], summary: Mapping[str, Any], *, plo
         from labelwood.tuning.plots import draw
 
         drawn = draw(summary)
-    for name in set(PLOTS) - set(drawn):  # which may show other figures
+    for name in set(PLOTS) - set(drawn):  # old plots may show other figures
         (folder / name).unlink(missing_ok=True)
     for name, text in {**drawn, "report.html": page(summary, drawn)}.items():
         with text_output(folder / name, overwrite=True) as out:

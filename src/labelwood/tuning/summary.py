@@ -1,4 +1,4 @@
-"""What a sweep found: means and spreads over seeds, the Pareto front, and the λ to take."""
+"""The results of a sweep: means and spreads over seeds, the Pareto front, and the recommended λ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Point:
-    """A λ of a variant: the mean of each figure over seeds, the lowest and the highest.
+    """A λ of a variant: the mean, the lowest and the highest value of each figure over seeds.
 
     Example:
         >>> point = Point.of("plain", 0.5, [{"P@1": 70.0}, {"P@1": 72.0}])
@@ -52,7 +52,7 @@ class Point:
 
     @property
     def spread(self) -> dict[str, float]:
-        """The highest less the lowest of each figure."""
+        """The highest minus the lowest value of each figure."""
         return {name: self.high[name] - low for name, low in self.low.items()}
 
     def plain(self) -> dict[str, Any]:
@@ -61,14 +61,14 @@ class Point:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Point:
-        """The point that `plain` gave."""
+        """The point from the data that `plain` returned."""
         return cls(**{name: value for name, value in data.items() if name != "spread"})
 
 
 def pareto_front(costs: Sequence[float], gains: Sequence[float]) -> list[int]:
-    """The points that no other beats (one beats another with no more cost and no less gain, and not both equal).
+    """The points that no other point beats, by ascending cost.
 
-    They come by ascending cost.
+    A point beats another if its cost is not higher and its gain is not lower, and at least one of them is better.
 
     Example:
         >>> pareto_front(costs=[1, 2, 3, 2], gains=[5, 9, 8, 7])
@@ -84,10 +84,10 @@ def pareto_front(costs: Sequence[float], gains: Sequence[float]) -> list[int]:
 
 
 def recommend(points: Sequence[Point], budget_ms: float | None = None) -> dict[str, Any]:
-    """The λ to take, in figures and in words.
+    """The recommended λ, with its figures and a sentence.
 
-    "same_precision" is, of those whose mean P@1 is within 0.1 of λ 0's (of the best one's if 0 is not among them) or
-    above, the one with the least p50. With a budget, "budget" is the most precise one whose p50 is within it.
+    "same_precision" is the fastest λ (by p50) whose mean P@1 is at most 0.1 below that of λ = 0. Without λ = 0, it is
+    compared with the best λ. With a budget, "budget" is the most precise λ whose p50 is within the budget.
 
     Example:
         >>> grid = [
@@ -106,22 +106,22 @@ def recommend(points: Sequence[Point], budget_ms: float | None = None) -> dict[s
     reference = zero or best
     same = [p for p in usable if p.mean["P@1"] >= reference.mean["P@1"] - TOLERANCE - 1e-9]
     fastest_same = min(same, key=lambda p: (p.mean["p50_ms"], -p.mean["P@1"], p.lam))
-    found = {"same_precision": {**_facts(fastest_same), "sentence": _same_words(fastest_same, reference)}}
+    found = {"same_precision": {**_facts(fastest_same), "sentence": _same_precision_sentence(fastest_same, reference)}}
     if budget_ms is not None:
-        found["budget"] = _within(usable, budget_ms)
+        found["budget"] = _within_budget(usable, budget_ms)
     return found
 
 
-def _within(points: Sequence[Point], budget_ms: float) -> dict[str, Any]:
+def _within_budget(points: Sequence[Point], budget_ms: float) -> dict[str, Any]:
     if not budget_ms > 0:
         raise ParameterError(f"the budget must be more than 0 ms, not {budget_ms}")
     fitting = [p for p in points if p.mean["p50_ms"] <= budget_ms]
     if not fitting:
         fastest = min(points, key=lambda p: (p.mean["p50_ms"], -p.mean["P@1"], p.lam))
-        words = f"No λ answers within {budget_ms:g} ms: the fastest is {_words(fastest)}."
+        words = f"No λ answers within {budget_ms:g} ms: the fastest is {_describe(fastest)}."
         return {"budget_ms": budget_ms, "lam": None, "fastest": _facts(fastest), "sentence": words}
     chosen = min(fitting, key=lambda p: (-p.mean["P@1"], p.mean["p50_ms"], p.lam))
-    words = f"Within {budget_ms:g} ms, the most precise is {_words(chosen)}."
+    words = f"Within {budget_ms:g} ms, the most precise is {_describe(chosen)}."
     return {"budget_ms": budget_ms, **_facts(chosen), "sentence": words}
 
 
@@ -129,26 +129,26 @@ def _facts(point: Point) -> dict[str, Any]:
     return {"lam": point.lam, "P@1": point.mean["P@1"], "p50_ms": point.mean["p50_ms"]}
 
 
-def _words(point: Point) -> str:
+def _describe(point: Point) -> str:
     return f"λ = {lam_text(point.lam)} with P@1 {point.mean['P@1']:.2f} and a p50 of {point.mean['p50_ms']:.4f} ms"
 
 
-def _same_words(chosen: Point, reference: Point) -> str:
+def _same_precision_sentence(chosen: Point, reference: Point) -> str:
     if chosen.lam == reference.lam:
-        return f"Same precision, least latency: {_words(chosen)}; no other λ answers sooner and is as precise."
+        return f"Same precision, least latency: {_describe(chosen)}; no faster λ is as precise."
     saved = 1 - chosen.mean["p50_ms"] / reference.mean["p50_ms"]
     change = f"{abs(saved):.0%} {'less' if saved >= 0 else 'more'}"
     noise = max(point.spread["p50_ms"] for point in (chosen, reference))
     close = abs(chosen.mean["p50_ms"] - reference.mean["p50_ms"]) <= noise
     return (
-        f"Same precision, least latency: {_words(chosen)}, {change} than λ = {lam_text(reference.lam)} "
+        f"Same precision, least latency: {_describe(chosen)}, {change} than λ = {lam_text(reference.lam)} "
         f"(P@1 {reference.mean['P@1']:.2f}, p50 {reference.mean['p50_ms']:.4f} ms)"
-        f"{', which is no more than seeds differ by' if close else ''}."
+        f"{', a difference no larger than that between seeds' if close else ''}."
     )
 
 
 def lam_text(lam: float | None) -> str:
-    """A λ to read: four digits, and more next to 2, which a large λ′ only approaches.
+    """A λ as text: four digits, or six for values that would round to 2 without being 2.
 
     Example:
         >>> lam_text(4 / 3), lam_text(0.0), lam_text(2 * 1e5 / (1 + 1e5)), lam_text(2.0)
@@ -161,7 +161,7 @@ def lam_text(lam: float | None) -> str:
 
 
 def table_rows(points: Sequence[Point]) -> list[dict[str, Any]]:
-    """The lines of the CSV file: means, and spreads as `…_spread`.
+    """The rows of the CSV file: means, and spreads as `…_spread`.
 
     Example:
         >>> table_rows([Point.of("plain", 0.5, [{"P@1": 70.0}])])
@@ -183,7 +183,7 @@ def table_rows(points: Sequence[Point]) -> list[dict[str, Any]]:
 
 
 def plain_table(points: Sequence[Point]) -> str:
-    """The main figures as text in columns.
+    """The main figures as a text table.
 
     Example:
         >>> figures = dict.fromkeys(FIGURES, 2.0)

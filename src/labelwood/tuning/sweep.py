@@ -1,4 +1,4 @@
-"""Trains every λ with every seed, measures each, and writes down what it found as it goes."""
+"""Trains and measures every λ with every seed, and saves each result as soon as it is there."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from labelwood.arrays.threads import thread_count
 from labelwood.errors import LabelwoodError, ParameterError
 from labelwood.labels import labels_to_cover
 from labelwood.tuning import latency, workers
-from labelwood.tuning.folder import ReportFolder, fingerprint, opened, store_matrix, write_json
-from labelwood.tuning.grid import INTERPOLATED, Run, checked_lams, default_lams, default_max_leaf, runs_of, settings_of
+from labelwood.tuning.folder import ReportFolder, fingerprint, open_folder, store_matrix, write_json
+from labelwood.tuning.grid import INTERPOLATED, Run, check_lams, default_lams, default_max_leaf, runs_of, settings_of
 from labelwood.tuning.summary import FIGURES, Point, recommend, write_table
 
-_CURVE = 200  # points of an imbalance curve that are kept
+_CURVE = 200  # points of a saved imbalance curve
 
 
 def sweep(
@@ -40,26 +40,26 @@ def sweep(
     restart: bool = False,
     progress: bool = False,
 ) -> dict[str, Any]:
-    """What λ does to precision, depth, latency and size, on held-out rows; written to `report` and returned.
+    """Measures how λ changes precision, depth, latency and size on held-out rows; writes and returns a summary.
 
-    A second call does only what is missing, so λ's, seeds and variants may be added; other rows, or another meaning of
-    a variant's name, are an error unless `restart` empties the folder first.
+    A second call trains only what is missing, so you can add values of λ, seeds and variants. Other rows, or other
+    settings for the same variant name, are an error unless `restart` empties the folder first.
 
     Parameters:
         X_train, Y_train, X_held_out, Y_held_out: Features and labels, sparse or dense.
         report: Folder for tradeoff.json, tradeoff.csv, and runs/ with a file for each training.
-        lams: Which λ's; `default_lams()` if not given.
-        seeds: So many trainings of each λ, with seeds from 0.
-        variants: Parameters of `TreeClassifier` by a name for them. `tree` names a builder, "interpolated" if not
-            given; others have no λ and run once a seed. `tree_options` are passed to `labelwood.trees.interpolated`,
-            such as rule or midpoint. The first variant is the one λ is recommended for. If none are given, one named
-            "interpolated" with `default_max_leaf`.
+        lams: The values of λ; `default_lams()` if not given.
+        seeds: How many trainings each λ gets, with seeds from 0.
+        variants: Parameters of `TreeClassifier` by variant name. `tree` names a builder, "interpolated" if not given;
+            other builders have no λ and run once per seed. `tree_options` are passed to
+            `labelwood.trees.interpolated`, such as rule or midpoint. λ is recommended for the first variant. If no
+            variants are given, there is one, named "interpolated", with `default_max_leaf`.
         filters: Pairs (held-out row, label) that must not count.
-        jobs: Trainings at a time, each with one thread; one for each core if not given.
-        latency_rows, latency_rounds: How many rows are asked for one by one, and how often.
-        budget_ms: Also recommend the most precise λ whose median row takes no longer.
+        jobs: How many trainings run at a time, each with one thread; one for each core if not given.
+        latency_rows, latency_rounds: How many rows the latency is measured on, and how often.
+        budget_ms: If given, the most precise λ whose median latency is within this budget is also recommended.
         restart: Whether to empty the folder first.
-        progress: Whether to show progress where somebody watches.
+        progress: Whether to show progress on a terminal.
 
     Example:
         >>> import tempfile, numpy as np
@@ -70,15 +70,15 @@ def sweep(
     """
     if seeds < 1 or latency_rows < 1 or latency_rounds < 1 or (jobs is not None and jobs < 1):
         raise ParameterError("seeds, jobs, latency_rows and latency_rounds must be at least 1")
-    parts = _checked(X_train, Y_train, X_held_out, Y_held_out, filters)
+    parts = _as_matrices(X_train, Y_train, X_held_out, Y_held_out, filters)
     if variants is None:
         variants = {INTERPOLATED: {"max_leaf": default_max_leaf(parts["Y_train"].n_cols)}}
     settings = settings_of(variants)
-    runs = runs_of(settings, checked_lams(default_lams() if lams is None else lams), range(seeds))
+    runs = runs_of(settings, check_lams(default_lams() if lams is None else lams), range(seeds))
     origin = _origin(parts, latency_rows, latency_rounds)
-    with opened(Path(report), origin, settings, restart=restart) as folder:
+    with open_folder(Path(report), origin, settings, restart=restart) as folder:
         trained = _train(folder, runs, parts, jobs or thread_count(None), progress)
-        _time(folder, runs, parts["X_held_out"], origin["latency"], progress)
+        _measure_latency(folder, runs, parts["X_held_out"], origin["latency"], progress)
         summary = _summary(folder, runs, parts, budget_ms)
         write_json(folder.path / "tradeoff.json", summary)
         write_table(folder.path / "tradeoff.csv", [Point.from_plain(point) for point in summary["points"]])
@@ -86,8 +86,8 @@ def sweep(
     return {**summary, "trained": trained}
 
 
-def _checked(X_train: Any, Y_train: Any, X_held_out: Any, Y_held_out: Any, filters: Any) -> dict[str, Any]:
-    """The matrices as native code reads them."""
+def _as_matrices(X_train: Any, Y_train: Any, X_held_out: Any, Y_held_out: Any, filters: Any) -> dict[str, Any]:
+    """Checks the arguments and converts them to the matrices that native code reads."""
     parts: dict[str, Any] = {"X_train": as_features(X_train), "X_held_out": as_features(X_held_out, name="X_held_out")}
     sizes = {name: X.n_rows if isinstance(X, Sparse) else len(X) for name, X in parts.items()}
     parts["Y_train"] = as_labels(Y_train, sizes["X_train"])
@@ -113,7 +113,7 @@ def _origin(parts: Mapping[str, Any], rows: int, rounds: int) -> dict[str, Any]:
 
 
 def _train(folder: ReportFolder, runs: Sequence[Run], parts: Mapping[str, Any], jobs: int, progress: bool) -> int:
-    """Trains what is missing: what has no figures, or neither latency nor a model to measure it on."""
+    """Trains the missing runs: those without figures, and those with neither a latency nor a model to measure."""
     missing = [run for run in runs if not _is_trained(folder, run)]
     if not missing:
         return 0
@@ -122,10 +122,10 @@ def _train(folder: ReportFolder, runs: Sequence[Run], parts: Mapping[str, Any], 
             store_matrix(folder.work, name, matrix)
         elif matrix is not None:
             np.save(folder.work / "filters.npy", matrix)
-    answers = workers.finished(folder, missing, jobs)
-    with _bar("training", len(missing), "run", progress) as bar, closing(answers):  # which ends the processes
+    answers = workers.train_in_workers(folder, missing, jobs)
+    with _progress_bar("training", len(missing), "run", progress) as bar, closing(answers):  # ends the processes
         for run, figures in answers:
-            folder.keep(run, {**figures, "latency": None})
+            folder.write_run(run, {**figures, "latency": None})
             bar.update()
     return len(missing)
 
@@ -133,23 +133,23 @@ def _train(folder: ReportFolder, runs: Sequence[Run], parts: Mapping[str, Any], 
 def _is_trained(folder: ReportFolder, run: Run) -> bool:
     from labelwood.store import is_model
 
-    facts = folder.kept(run)
+    facts = folder.read_run(run)
     return facts is not None and (facts["latency"] is not None or is_model(folder.model(run)))
 
 
-def _time(folder: ReportFolder, runs: Sequence[Run], X: Any, how: Mapping[str, int], progress: bool) -> None:
-    """Measures the latency of what lacks it, with nothing else running."""
+def _measure_latency(folder: ReportFolder, runs: Sequence[Run], X: Any, how: Mapping[str, int], progress: bool) -> None:
+    """Measures the latency of runs that have none yet, while nothing else is running."""
     from labelwood.contract.kinds import load
 
-    known = [(run, facts) for run in runs if (facts := folder.kept(run)) is not None and facts["latency"] is None]
+    known = [(run, facts) for run in runs if (facts := folder.read_run(run)) is not None and facts["latency"] is None]
     if not known:
         return
     models = [load(folder.model(run), verify=False) for run, _ in known]
-    with _bar("latency", len(models) * how["rounds"], "turn", progress) as bar:
+    with _progress_bar("latency", len(models) * how["rounds"], "turn", progress) as bar:
         rows = X.to_scipy() if isinstance(X, Sparse) else X
         found = latency.measure(models, rows, **how, on_model=bar.update)
     for (run, facts), times in zip(known, found, strict=True):
-        folder.keep(run, {**facts, "latency": times})
+        folder.write_run(run, {**facts, "latency": times})
 
 
 def _summary(
@@ -158,9 +158,9 @@ def _summary(
     described = []
     groups: dict[tuple[str, float | None], list[dict[str, Any]]] = {}
     for run in runs:
-        facts = folder.kept(run)
+        facts = folder.read_run(run)
         if facts is None:
-            raise LabelwoodError(f"the figures of {run.name} have gone while the sweep ran: run it again")
+            raise LabelwoodError(f"the figures of {run.name} disappeared while the sweep ran: run it again")
         figures = {**facts["results"], **facts["latency"]}
         entry = {**run.plain(), "figures": {name: figures[name] for name in FIGURES}, "shape": facts["shape"]}
         described.append(entry)
@@ -169,7 +169,7 @@ def _summary(
     first = [point for point in points if point.variant == runs[0].variant]
     recommended = recommend(first, budget_ms) if any(point.lam is not None for point in first) else {}
     return {
-        "data": _described(parts),
+        "data": _data_counts(parts),
         "recommended": recommended,
         "points": [point.plain() for point in points],
         "imbalance": _imbalance(parts["Y_train"]),
@@ -177,7 +177,7 @@ def _summary(
     }
 
 
-def _described(parts: Mapping[str, Any]) -> dict[str, int]:
+def _data_counts(parts: Mapping[str, Any]) -> dict[str, int]:
     X, Y = parts["X_train"], parts["Y_train"]
     return {
         "training_rows": Y.n_rows,
@@ -188,7 +188,7 @@ def _described(parts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _imbalance(Y: Sparse) -> dict[str, dict[str, Any]]:
-    """Of each kind of cover the shares of labels at evenly spread shares of rows, and that for half of the rows."""
+    """For each kind of cover, the shares of labels that cover evenly spaced shares of rows, and half of the rows."""
     curves = {}
     for covered in ("any", "three", "all"):
         shares = labels_to_cover(Y.to_scipy(), covered)
@@ -201,8 +201,8 @@ def _imbalance(Y: Sparse) -> dict[str, dict[str, Any]]:
     return curves
 
 
-def _bar(what: str, total: int, unit: str, progress: bool) -> Any:
+def _progress_bar(what: str, total: int, unit: str, progress: bool) -> Any:
     from tqdm import tqdm
 
-    # The mean speed since the start tells the time left; that of the last run would jump with every λ.
+    # The mean speed since the start predicts the remaining time; the speed of the last run changes with every λ.
     return tqdm(desc=what, total=total, unit=unit, smoothing=0, leave=False, disable=None if progress else True)

@@ -1,7 +1,7 @@
-"""Trains and measures runs, in a process of its own: ``python -m labelwood.tuning.worker WORK``.
+"""Trains and measures runs in a separate process: ``python -m labelwood.tuning.worker WORK``.
 
-A line of JSON in, a line of JSON out. It ends when its input does, so it never outlives the one who feeds it by more
-than a run.
+It reads one line of JSON per run and writes one line of JSON. It ends at the end of its input, so it finishes at most
+one run after its parent process has ended.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from labelwood.labels import label_frequencies
 from labelwood.linear.classifier import TreeClassifier
 from labelwood.metrics import apply_filter, evaluate, extra_candidates
 from labelwood.trees import LabelTree, expected_depth, interpolated
-from labelwood.tuning.folder import mapped_matrix
+from labelwood.tuning.folder import map_matrix
 from labelwood.tuning.grid import INTERPOLATED, Run
 
 KS = (1, 3, 5)
 
 
 def classifier(run: Run) -> TreeClassifier:
-    """The run's model, not fitted yet; it uses one thread.
+    """The run's model, unfitted, with one thread.
 
     Example:
         >>> classifier(Run("plain", 0.5, 1))
@@ -43,12 +43,12 @@ def classifier(run: Run) -> TreeClassifier:
     return model.set_params(tree=lambda vectors, Y, seed: interpolated(vectors, Y, seed=seed, **options))
 
 
-def measured(model: TreeClassifier, X: Any, Y: Any, filters: NDArray[np.int64] | None = None) -> dict[str, float]:
-    """How precise a model is on held-out rows, how deep its answers lie and what its searches look at.
+def evaluate_model(model: TreeClassifier, X: Any, Y: Any, filters: NDArray[np.int64] | None = None) -> dict[str, float]:
+    """Measures on held-out rows a model's precision, the depth of its answers and the costs of its searches.
 
     Example:
         >>> model = TreeClassifier(tree="balanced", arity=2, max_leaf=1).fit(np.eye(8), np.eye(8))
-        >>> found = measured(model, np.eye(8), np.eye(8))
+        >>> found = evaluate_model(model, np.eye(8), np.eye(8))
         >>> found["P@1"], found["depth@1"]
         (100.0, 3.0)
     """
@@ -63,7 +63,7 @@ def measured(model: TreeClassifier, X: Any, Y: Any, filters: NDArray[np.int64] |
 
 
 def shape_of(trees: list[LabelTree], frequencies: NDArray[np.int64]) -> dict[str, list[float]]:
-    """The shares of labels, and of labels weighted by how often they occur, at each depth from 0; mean over trees.
+    """The share of labels at each depth from 0, with and without weights by frequency; means over trees.
 
     Example:
         >>> shape_of([LabelTree.from_nested([[0], [[1], [2]]])], np.array([2, 1, 1]))["occurrences"]
@@ -75,17 +75,17 @@ def shape_of(trees: list[LabelTree], frequencies: NDArray[np.int64]) -> dict[str
 
 
 def execute(run: Run, work: Path, model_path: Path) -> dict[str, Any]:
-    """Trains a run's model on the features in the work folder, saves it and returns its figures."""
-    X, Y = mapped_matrix(work, "X_train"), mapped_matrix(work, "Y_train")
+    """Trains a run's model on the data in the work folder, saves it and returns its figures."""
+    X, Y = map_matrix(work, "X_train"), map_matrix(work, "Y_train")
     started = time.process_time()
     model = classifier(run).fit(X, Y)
     seconds = time.process_time() - started
     model.save(model_path)
     filters = work / "filters.npy"
-    results = measured(
+    results = evaluate_model(
         model,
-        mapped_matrix(work, "X_held_out"),
-        mapped_matrix(work, "Y_held_out"),
+        map_matrix(work, "X_held_out"),
+        map_matrix(work, "Y_held_out"),
         np.load(filters, allow_pickle=False) if filters.exists() else None,
     )
     size = sum(file.stat().st_size for file in model_path.iterdir())
@@ -94,7 +94,7 @@ def execute(run: Run, work: Path, model_path: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answers jobs until there are no more."""
+    """Executes the runs from standard input until there are no more."""
     work = Path(sys.argv[1])
     for line in sys.stdin:
         job = json.loads(line)

@@ -1,4 +1,4 @@
-"""Worker processes, fed with runs and ended together with the sweep."""
+"""Worker processes, which execute the runs of a sweep and end with it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from labelwood.tuning.folder import ReportFolder
 from labelwood.tuning.grid import Run
 
 
-def finished(folder: ReportFolder, runs: Sequence[Run], jobs: int) -> Generator[tuple[Run, dict[str, Any]], None, None]:
-    """Runs in the order in which they finish, with their figures; `jobs` of them at a time.
+def train_in_workers(
+    folder: ReportFolder, runs: Sequence[Run], jobs: int
+) -> Generator[tuple[Run, dict[str, Any]], None, None]:
+    """Executes `jobs` runs at a time; yields each run with its figures as soon as it has finished.
 
-    However this ends, by an error or by Ctrl-C, no process is left.
+    No process is left at the end, even after an error or Ctrl-C.
     """
     waiting = deque(runs)
-    with _started(folder, min(jobs, len(runs))) as workers, selectors.DefaultSelector() as answers:
+    with _start_workers(folder, min(jobs, len(runs))) as workers, selectors.DefaultSelector() as answers:
         for worker in workers:
-            answers.register(_stream(worker.stdout), selectors.EVENT_READ, (worker, _give(worker, folder, waiting)))
+            answers.register(_pipe(worker.stdout), selectors.EVENT_READ, (worker, _send_run(worker, folder, waiting)))
         while answers.get_map():
             for key, _ in answers.select():
                 worker, run = key.data
-                yield run, _answer(worker, run)
+                yield run, _read_result(worker, run)
                 if waiting:
-                    answers.modify(key.fileobj, selectors.EVENT_READ, (worker, _give(worker, folder, waiting)))
+                    answers.modify(key.fileobj, selectors.EVENT_READ, (worker, _send_run(worker, folder, waiting)))
                 else:
                     answers.unregister(key.fileobj)
 
 
 @contextmanager
-def _started(folder: ReportFolder, count: int) -> Iterator[list[subprocess.Popen[str]]]:
-    # Plain processes that read and write lines: unlike multiprocessing's they need nothing of the caller's main
-    # module, one that is killed is noticed, and all can be ended by what is public. A session of their own keeps
-    # Ctrl-C from them: they are ended here.
+def _start_workers(folder: ReportFolder, count: int) -> Iterator[list[subprocess.Popen[str]]]:
+    # Plain processes that read and write lines. Unlike those of multiprocessing, they do not import the caller's main
+    # module, we notice when one is killed, and a public function ends them. They have a session of their own, so
+    # Ctrl-C does not reach them: they are ended here.
     command = [sys.executable, "-P", "-m", "labelwood.tuning.worker", str(folder.work)]
     workers: list[subprocess.Popen[str]] = []
     try:
@@ -61,22 +63,22 @@ def _started(folder: ReportFolder, count: int) -> Iterator[list[subprocess.Popen
             worker.communicate()
 
 
-def _give(worker: subprocess.Popen[str], folder: ReportFolder, waiting: deque[Run]) -> Run:
+def _send_run(worker: subprocess.Popen[str], folder: ReportFolder, waiting: deque[Run]) -> Run:
     run = waiting.popleft()
     job = json.dumps({"run": run.plain(), "model": str(folder.model(run))})
     try:
-        _stream(worker.stdin).write(job + "\n")
-        _stream(worker.stdin).flush()
+        _pipe(worker.stdin).write(job + "\n")
+        _pipe(worker.stdin).flush()
     except BrokenPipeError:
-        pass  # it has died, and reading its answer will say so
+        pass  # the process has died; reading its answer raises the error
     return run
 
 
-def _answer(worker: subprocess.Popen[str], run: Run) -> dict[str, Any]:
-    line = _stream(worker.stdout).readline()
+def _read_result(worker: subprocess.Popen[str], run: Run) -> dict[str, Any]:
+    line = _pipe(worker.stdout).readline()
     if not line.endswith("\n"):
         how = worker.wait()
-        why = f"was killed by signal {-how}, perhaps for want of memory" if how < 0 else "failed, as told above"
+        why = f"was killed by signal {-how}, perhaps for lack of memory" if how < 0 else "failed (see above)"
         raise LabelwoodError(f"the process of {run.name} {why}; finished runs are kept, so try again with fewer jobs")
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
@@ -84,6 +86,6 @@ def _answer(worker: subprocess.Popen[str], run: Run) -> dict[str, Any]:
     return answer
 
 
-def _stream(stream: Any) -> Any:
-    assert stream is not None  # it was asked for
+def _pipe(stream: Any) -> Any:
+    assert stream is not None  # because Popen was given PIPE
     return stream

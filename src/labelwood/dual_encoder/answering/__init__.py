@@ -1,1 +1,1 @@
-"""From queries to the nearest labels."""
+"""Finds the nearest labels of queries."""

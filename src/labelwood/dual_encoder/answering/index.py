@@ -1,4 +1,4 @@
-"""The labels whose prototypes have the largest inner products with a query: exactly, or of some clusters alone."""
+"""Finds the labels whose prototypes have the largest inner products with a query: exactly, or only in some clusters."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from labelwood.contract.limits import NO_LIMITS, Limits
 from labelwood.errors import LabelwoodError, ParameterError
 
 _CHUNK = 1 << 26  # similarities in GPU memory at a time
-_MANY = 1 << 14  # labels; fewer are scanned as fast as directions are found
-_SEEN = 1 << 13  # labels from which directions are found
-_STEP = 64  # directions at a time, as many bytes as registers hold
-_LEFT = 0.2  # of the variance, outside the directions: with more of it, too many labels can be among the best
+_MIN_LABELS = 1 << 14  # fewer labels are scanned as fast as directions are found
+_SAMPLE = 1 << 13  # labels from which directions are found
+_STEP = 64  # directions are added in steps of a register's size in bytes
+_MAX_REST = 0.2  # share of the variance outside the directions; with more, too many labels could be among the best
 
-ENOUGH = 100  # labels to choose the answers from; with fewer in the clusters that are probed, all labels are looked at
+ENOUGH = 100  # if the probed clusters have fewer labels than this, all labels are scanned
 
 
 class PrototypeIndex:
-    """Prototypes to search: on a CPU by native code, with a device given by torch there, which looks at all labels.
+    """An index of prototypes. It searches with native code on a CPU, or with torch on a given device.
 
-    On a CPU a copy in bytes is scanned, and what can be among the best is scored by the prototypes themselves; a bound
-    on the error of bytes makes sure that nothing is missed. Of many prototypes that lie mostly in few directions, the
-    parts in these are scanned first, and bounds allow for the rest. With `clusters`, two for each label, its own first,
-    what is scanned first is kept twice, and `topk` can look into some clusters alone.
+    On a CPU it scans a copy in 8-bit numbers, and scores possible answers with the exact prototypes. A bound on the
+    rounding error makes sure that no answer is missed. If there are many prototypes and most of their variance is in
+    few directions, it first scans only their parts in these directions, with bounds for the rest. `clusters` has two
+    clusters for each label, its own first. Then each label is stored in both, and `topk` can search only some clusters.
+    On a device, torch always scans all labels.
 
     Example:
         >>> index = PrototypeIndex(np.float32([[1, 0], [0, 1], [0.6, 0.8]]))
@@ -57,7 +58,7 @@ class PrototypeIndex:
         self._here: Any = None
         self._there: Any = None
         if device is None:
-            parts = _checked(clusters, len(prototypes)), main_directions(self.prototypes)
+            parts = _check_clusters(clusters, len(prototypes)), main_directions(self.prototypes)
             self._here = _native.PrototypeIndex(self.prototypes, *parts, thread_count(n_threads))
         else:
             import torch
@@ -73,18 +74,18 @@ class PrototypeIndex:
         probes: int | None = None,
         needed: NDArray[np.int64] | None = None,
     ) -> TopK:
-        """The `k` best labels of each query within the limits, best first; fewer where there are no more.
+        """The `k` best labels of each query within the limits, best first; fewer if there are no more.
 
-        With `probes`, those of so many clusters, whose centres fit best. Where these have fewer labels that are allowed
-        than a query has `needed`, all labels are looked at; where they have enough but fewer than `k`, there are fewer
-        answers. What is needed, by default `ENOUGH`, must not depend on `k`, or the first answers would.
+        With `probes`, only this many clusters are searched, those with the nearest centres. If they have fewer allowed
+        labels than the query's number in `needed`, all labels are searched. If they have enough but fewer than `k`,
+        there are fewer answers. `needed` is `ENOUGH` by default. It must not depend on `k`, or the best answers would.
         """
         probes = check_probes(probes)
         k = min(check_k(k), len(self.prototypes))
         rows = np.ascontiguousarray(queries, np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.prototypes.shape[1]:
             raise LabelwoodError(
-                f"queries are of shape {rows.shape} and prototypes have {self.prototypes.shape[1]} numbers: "
+                f"queries have the shape {rows.shape} and prototypes have {self.prototypes.shape[1]} numbers: "
                 "embed queries with the same encoder"
             )
         if self._there is not None:
@@ -97,16 +98,16 @@ class PrototypeIndex:
         import torch
 
         ids, scores = np.full((len(rows), k), -1, np.int32), np.full((len(rows), k), -np.inf, np.float32)
-        barred = torch.from_numpy(limits.allowed == 0).to(self._there.device) if len(limits.allowed) else None
+        excluded = torch.from_numpy(limits.allowed == 0).to(self._there.device) if len(limits.allowed) else None
         step = max(1, _CHUNK // len(self.prototypes))
         for at in range(0, len(rows), step):
             products = torch.from_numpy(rows[at : at + step]).to(self._there.device) @ self._there.T
-            if barred is not None:
-                products[:, barred] = -torch.inf
-            # What is no number is no answer either, but the largest of all to torch.
+            if excluded is not None:
+                products[:, excluded] = -torch.inf
+            # NaN is no answer, but torch sorts it first. The comparison is false for NaN.
             products[~(products >= limits.min_score)] = -torch.inf
             values, columns = products.topk(k, dim=1)
-            # Equal scores by ascending id, as everywhere: sorted by id first, then stably by score.
+            # Ties come in order of ids, as everywhere: sort by id first, then stably by score.
             columns, order = columns.sort(dim=1)
             values, best = values.gather(1, order).sort(dim=1, descending=True, stable=True)
             found = columns.gather(1, best).masked_fill(values == -torch.inf, -1)
@@ -115,7 +116,7 @@ class PrototypeIndex:
 
 
 def main_directions(prototypes: Floats) -> Floats:
-    """The directions, as columns, in which most of the prototypes' variance lies, where these are few; else none.
+    """The few directions, as columns, with most of the prototypes' variance; none if it takes too many.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -126,33 +127,33 @@ def main_directions(prototypes: Floats) -> Floats:
     """
     n_labels, width = prototypes.shape
     none = np.empty((width, 0), np.float32)
-    if n_labels < _MANY or width < 2 * _STEP:
+    if n_labels < _MIN_LABELS or width < 2 * _STEP:
         return none
-    seen = prototypes[:: n_labels // _SEEN].astype(np.float64)
-    moments = seen.T @ seen / len(seen)
+    sample = prototypes[:: n_labels // _SAMPLE].astype(np.float64)
+    moments = sample.T @ sample / len(sample)
     if not np.isfinite(moments).all():
         return none
     lengths, directions = np.linalg.eigh(moments)
-    left = lengths.cumsum()[::-1]  # outside the first, the first two and so on, from 0 on
-    variance = left[0] - np.square(seen.mean(axis=0)).sum()
+    rest = lengths.cumsum()[::-1]  # rest[n]: the sum of all lengths but the n largest
+    variance = rest[0] - np.square(sample.mean(axis=0)).sum()
     for n in range(_STEP, width // 2 + 1, _STEP):
-        if left[n] <= _LEFT * variance:
+        if rest[n] <= _MAX_REST * variance:
             return np.ascontiguousarray(directions[:, ::-1][:, :n], np.float32)
     return none
 
 
-def _checked(clusters: Any, n_labels: int) -> NDArray[np.int32]:
+def _check_clusters(clusters: Any, n_labels: int) -> NDArray[np.int32]:
     if clusters is None:
         return np.empty((0, 2), np.int32)
     pairs = np.asarray(clusters)
-    is_sound = pairs.shape == (n_labels, 2) and np.issubdtype(pairs.dtype, np.integer)
-    if not is_sound or pairs.min() < 0 or pairs.max() >= n_labels:
+    is_valid = pairs.shape == (n_labels, 2) and np.issubdtype(pairs.dtype, np.integer)
+    if not is_valid or pairs.min() < 0 or pairs.max() >= n_labels:
         raise LabelwoodError(f"clusters must be two whole numbers, from 0 to {n_labels - 1}, for each label")
     return np.ascontiguousarray(pairs, np.int32)
 
 
 def check_probes(probes: Any) -> int | None:
-    """Probes that can be used, or an error.
+    """Checks the number of probes.
 
     Example:
         >>> check_probes(np.int64(32))
@@ -161,5 +162,5 @@ def check_probes(probes: Any) -> int | None:
     if probes is None:
         return None
     if isinstance(probes, bool) or not isinstance(probes, (int, np.integer)) or probes < 1:
-        raise ParameterError(f"probes is {probes!r} but should be None or a whole number from 1 on")
+        raise ParameterError(f"probes is {probes!r} but should be None or a whole number of at least 1")
     return int(probes)

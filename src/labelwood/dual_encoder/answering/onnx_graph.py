@@ -1,4 +1,4 @@
-"""The graph of an encoder for ONNX Runtime, made in memory from its weights: no graph is ever read from a file."""
+"""Builds the graph of an encoder for ONNX Runtime from its weights, in memory: no graph is ever read from a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from labelwood.errors import LabelwoodError
 
-_OWN = "com.microsoft"  # the runtime's own operators, which do in one what takes several of the standard's
+_OWN = "com.microsoft"  # the runtime's own operators; one of them replaces several standard operators
 _OPSET = 17
-_IR_VERSION = 8  # of that operator set; newer ones would ask for a newer runtime
-# Of weights. Processors without instructions for sums of such products add two of them in 16 bits, where larger weights
-# would be cut off: the answers would depend on the machine.
+_IR_VERSION = 8  # the version of this operator set; a newer one would need a newer runtime
+# The largest 8-bit weight. Processors without instructions for dot products add two products in 16 bits. Larger weights
+# could overflow there, and the answers would depend on the machine.
 _LEVELS = 64
 _ACTIVATIONS = {"gelu"}
 _POSITIONS = {"absolute"}
@@ -25,7 +25,7 @@ _POSITIONS = {"absolute"}
 
 @dataclass(frozen=True)
 class _Names:
-    """Where a family of encoders keeps its weights."""
+    """The names of weights in a family of encoders."""
 
     layer: str
     query: str
@@ -65,9 +65,9 @@ _FAMILIES = {
 
 
 def encoder_graph(encoder: Any, *, int8: bool = False) -> bytes:
-    """A graph from `ids` (int64) and `real` (int32), both texts × tokens, to `u`, as the encoder computes it.
+    """A graph that computes the encoder's `u` from `ids` (int64) and `real` (int32), both texts × tokens.
 
-    With `int8`, products are of whole numbers: a scale for each column of weights, and one for all of a text's values.
+    With `int8`, matrix products use 8-bit numbers, with a scale for each column of weights and one for each text.
 
     Example:
         >>> from labelwood.dual_encoder.model.encoder import TinyEncoder
@@ -81,11 +81,11 @@ def encoder_graph(encoder: Any, *, int8: bool = False) -> bytes:
         kinds = ", ".join(_FAMILIES)
         raise LabelwoodError(f'ONNX Runtime is for encoders of the kinds {kinds}: use backend="torch"')
     weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in encoder.model.state_dict().items()}
-    return _Graph(config, weights, int8=int8).built(encoder.pooling)
+    return _Graph(config, weights, int8=int8).build(encoder.pooling)
 
 
 class _Graph:
-    """Nodes and weights as they come; the last output's name is what each step hands to the next."""
+    """Collects nodes and weights; each method adds nodes and returns the name of the last output."""
 
     def __init__(self, config: Any, weights: Mapping[str, NDArray[Any]], *, int8: bool) -> None:
         self.names = _FAMILIES[config.model_type]
@@ -97,18 +97,18 @@ class _Graph:
         positions = getattr(config, "position_embedding_type", "absolute")
         if activation not in _ACTIVATIONS or positions not in _POSITIONS:
             raise LabelwoodError(
-                f"this encoder has the activation {activation!r} and {positions} positions, which are not made for "
-                'ONNX Runtime here: use backend="torch"'
+                f"this encoder has the activation {activation!r} and {positions} positions, which are not supported "
+                'with ONNX Runtime: use backend="torch"'
             )
         self.weights, self.int8 = weights, int8
         self.nodes: list[Any] = []
         self.tensors: list[Any] = []
 
-    def built(self, pooling: str) -> bytes:
-        hidden = self.embedded()
+    def build(self, pooling: str) -> bytes:
+        hidden = self.embed()
         for layer in range(self.layers):
             hidden = self.layer(hidden, f"{self.names.layer}.{layer}.")
-        self.pooled(hidden, pooling)
+        self.pool(hidden, pooling)
         shapes = ("texts", "tokens")
         inputs = [
             helper.make_tensor_value_info("ids", TensorProto.INT64, shapes),
@@ -121,16 +121,16 @@ class _Graph:
         found: bytes = model.SerializeToString()
         return found
 
-    def embedded(self) -> str:
-        """Words, positions and the first kind of segment."""
-        at = self.weights["embeddings.position_embeddings.weight"]
+    def embed(self) -> str:
+        """The sum of the embeddings of words, positions and the first type of segment."""
+        positions = self.weights["embeddings.position_embeddings.weight"]
         if "embeddings.token_type_embeddings.weight" in self.weights:
-            at = at + self.weights["embeddings.token_type_embeddings.weight"][0]
+            positions = positions + self.weights["embeddings.token_type_embeddings.weight"][0]
         words = self.node("Gather", self.weight("embeddings.word_embeddings.weight"), "ids")
         shape = self.node("Shape", "ids", start=1, end=2)
         begin, axis = self.constant(np.array([0])), self.constant(np.array([0]))
-        places = self.node("Slice", self.constant(at), begin, shape, axis)
-        return self.normalised(self.node("Add", words, places), "embeddings.LayerNorm")
+        places = self.node("Slice", self.constant(positions), begin, shape, axis)
+        return self.normalise(self.node("Add", words, places), "embeddings.LayerNorm")
 
     def layer(self, hidden: str, prefix: str) -> str:
         n = self.names
@@ -140,23 +140,23 @@ class _Graph:
         mixed = self.product(hidden, weights, biases)
         query, key, value = self.split(mixed, 3)
         attended = self.node("MultiHeadAttention", query, key, value, "", "real", domain=_OWN, num_heads=self.heads)
-        middle = self.after(attended, hidden, prefix + n.attended, prefix + n.attended_norm)
+        middle = self.residual(attended, hidden, prefix + n.attended, prefix + n.attended_norm)
         inner = self.product(middle, self.weights[f"{prefix + n.inner}.weight"])
         inner = self.node("BiasGelu", inner, self.weight(f"{prefix + n.inner}.bias"), domain=_OWN)
-        return self.after(inner, middle, prefix + n.outer, prefix + n.outer_norm)
+        return self.residual(inner, middle, prefix + n.outer, prefix + n.outer_norm)
 
-    def after(self, values: str, before: str, linear: str, norm: str) -> str:
-        """A linear step, to whose result comes what was before, of unit variance."""
+    def residual(self, values: str, before: str, linear: str, norm: str) -> str:
+        """A linear layer, plus the values before it, with layer normalisation."""
         product = self.product(values, self.weights[f"{linear}.weight"])
         parts = (self.weight(f"{norm}.weight"), self.weight(f"{norm}.bias"), self.weight(f"{linear}.bias"))
         return self.node("SkipLayerNormalization", product, before, *parts, domain=_OWN, epsilon=self.epsilon)
 
-    def normalised(self, values: str, norm: str) -> str:
+    def normalise(self, values: str, norm: str) -> str:
         parts = (self.weight(f"{norm}.weight"), self.weight(f"{norm}.bias"))
         return self.node("LayerNormalization", values, *parts, axis=-1, epsilon=self.epsilon)
 
     def product(self, values: str, weights: NDArray[Any], bias: NDArray[Any] | None = None) -> str:
-        """Values times weights, which are given as torch has them: outputs × inputs."""
+        """Values times weights, which have torch's shape: outputs × inputs."""
         columns = np.ascontiguousarray(weights.T)
         if not self.int8:
             product = self.node("MatMul", values, self.constant(columns))
@@ -168,7 +168,7 @@ class _Graph:
             given.append(self.constant(bias))
         return self.node("DynamicQuantizeMatMul", values, *given, domain=_OWN)
 
-    def pooled(self, hidden: str, pooling: str) -> None:
+    def pool(self, hidden: str, pooling: str) -> None:
         if pooling == "cls":
             first = self.constant(np.int64(0))
             self.node("Gather", hidden, first, axis=1, output="u")
@@ -201,6 +201,6 @@ class _Graph:
 
 
 def _as_int8(columns: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Whole numbers and a scale for each column."""
+    """Quantises a matrix: 8-bit numbers, and a scale for each column."""
     scales = np.maximum(np.abs(columns).max(axis=0), 1e-12).astype(np.float32) / np.float32(_LEVELS)
     return np.rint(columns / scales).astype(np.int8), scales

@@ -1,4 +1,4 @@
-"""Queries to unit vectors, by torch or by ONNX Runtime, without what only training needs."""
+"""Encodes queries as unit vectors, with torch or ONNX Runtime, without the parts that only training needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labelwood.arrays.threads import thread_count
 from labelwood.errors import LabelwoodError, ParameterError
 
 Backend: TypeAlias = Literal["torch", "onnx", "onnx-int8"]
-_FEW = 8  # texts; tables of tokens for a device are for more
-_LEAST_COSINES = {"onnx": 0.9999, "onnx-int8": 0.95}
+_FEW = 8  # so few texts are encoded directly, without a table of tokens on the device
+_MIN_COSINES = {"onnx": 0.9999, "onnx-int8": 0.95}
 _SAMPLES = ("", "a first text", "and a second one, which is longer: what comes of both must be the same as before")
 
 
 class QueryEncoder:
-    """Makes unit vectors of texts with an encoder that has learned.
+    """Encodes texts as unit vectors with a trained encoder.
 
     Example:
         >>> from labelwood.dual_encoder.model.encoder import TinyEncoder
@@ -45,13 +45,13 @@ class QueryEncoder:
         self.max_tokens = max_tokens
         self._tokenizer = encoder.tokenizer
         if backend == "torch":
-            self._vectors: Any = _OfTorch(encoder, device, n_threads)
+            self._vectors: Any = _TorchEncoder(encoder, device, n_threads)
         else:
-            self._vectors = _OfOnnx(encoder, backend, n_threads)
+            self._vectors = _OnnxEncoder(encoder, backend, n_threads)
 
     @property
     def device(self) -> Any:
-        """The torch device that prototypes are best searched on; None for this machine's CPU."""
+        """The torch device to search prototypes on; None for the CPU."""
         device = getattr(self._vectors, "device", None)
         return device if device is not None and device.type == "cuda" else None
 
@@ -62,8 +62,8 @@ class QueryEncoder:
         return np.divide(vectors, np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
 
 
-class _OfTorch:
-    """The encoder itself."""
+class _TorchEncoder:
+    """Encodes with the encoder itself, in torch."""
 
     def __init__(self, encoder: Any, device: str | None, n_threads: int | None) -> None:
         from labelwood.devices import find_device
@@ -77,18 +77,18 @@ class _OfTorch:
 
         from labelwood.devices import threads
         from labelwood.dual_encoder.data.tokens import Tokens
-        from labelwood.dual_encoder.model.embedding import embedded
+        from labelwood.dual_encoder.model.embedding import embed_texts
 
         with threads(self.n_threads), torch.inference_mode():
             if 0 < len(texts) <= _FEW:
-                vectors = self._of_few(tokenizer.encode(_strings(texts), max_tokens), tokenizer.pad_id)
+                vectors = self._encode_few(tokenizer.encode(_strings(texts), max_tokens), tokenizer.pad_id)
             else:
                 tokens = Tokens.of(texts, tokenizer, max_tokens=max_tokens)
-                vectors = embedded(self.encoder, tokens, device=self.device)
+                vectors = embed_texts(self.encoder, tokens, device=self.device)
             found: Floats = vectors.cpu().numpy()
         return found
 
-    def _of_few(self, tokens: Sequence[Sequence[int]], pad_id: int) -> Any:
+    def _encode_few(self, tokens: Sequence[Sequence[int]], pad_id: int) -> Any:
         import torch
 
         width = max(1, *map(len, tokens))
@@ -98,8 +98,8 @@ class _OfTorch:
         return self.encoder(padded.to(self.device), real.to(self.device)).float()
 
 
-class _OfOnnx:
-    """A graph of the encoder in ONNX Runtime; one text at a time, so that it does not matter what comes with it."""
+class _OnnxEncoder:
+    """Encodes with ONNX Runtime, one text at a time, so that a text's vector does not depend on the other texts."""
 
     def __init__(self, encoder: Any, backend: str, n_threads: int | None) -> None:
         for package in ("onnx", "onnxruntime"):
@@ -114,7 +114,7 @@ class _OfOnnx:
         self.n_threads = thread_count(n_threads)
         self.dim = int(encoder.dim)
         options = onnxruntime.SessionOptions()
-        # Several texts at the same time, each by one thread: the answer is the same for any number of threads.
+        # Each text is encoded by one thread, so answers are the same for any number of threads.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         graph = encoder_graph(encoder, int8=backend == "onnx-int8")
         self.session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -127,7 +127,7 @@ class _OfOnnx:
             for i, ids in zip(
                 which, tokenizer.encode(_strings(texts[which.start : which.stop]), max_tokens), strict=True
             ):
-                vectors[i] = self._of_one(ids)
+                vectors[i] = self._encode_one(ids)
 
         if len(texts) == 1 or self.n_threads == 1:
             fill(range(len(texts)))
@@ -137,19 +137,19 @@ class _OfOnnx:
             list(pool.map(fill, parts))
         return vectors
 
-    def _of_one(self, ids: Sequence[int]) -> Any:
+    def _encode_one(self, ids: Sequence[int]) -> Any:
         tokens = np.array([ids], np.int64)
         return self.session.run(["u"], {"ids": tokens, "real": np.ones(tokens.shape, np.int32)})[0][0]
 
     def _check(self, encoder: Any, backend: str) -> None:
-        """A graph that gives other vectors than the encoder is not answered with."""
-        expected, max_tokens = _OfTorch(encoder, "cpu", 1), min(32, encoder.most_tokens or 32)
+        """Raises an error if the graph gives other vectors than the encoder."""
+        expected, max_tokens = _TorchEncoder(encoder, "cpu", 1), min(32, encoder.most_tokens or 32)
         for text in _SAMPLES:
             a, b = (of([text], encoder.tokenizer, max_tokens)[0] for of in (expected, self))
             cosine = float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
-            if not (cosine >= _LEAST_COSINES[backend] or np.array_equal(a, b)):  # zeros, where a text has no tokens
+            if not (cosine >= _MIN_COSINES[backend] or np.array_equal(a, b)):  # both are zeros if a text has no tokens
                 raise LabelwoodError(
-                    f"ONNX Runtime gives other vectors than this encoder (a cosine of {cosine:.4f} to them): "
+                    f"ONNX Runtime gives other vectors than this encoder (their cosine is {cosine:.4f}): "
                     'use backend="torch"'
                 )
 

@@ -1,1 +1,1 @@
-"""What a dual encoder learns from: texts, tokens, and what meets in a step."""
+"""Training data of a dual encoder: texts, tokens, and batches."""

@@ -1,4 +1,4 @@
-"""Which pairs of rows and labels a dual encoder learns from, and which it spares."""
+"""Decides which pairs of rows and labels a dual encoder learns from, and which are never negatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labelwood.errors import LabelwoodError
 
 
 class Known(NamedTuple):
-    """Which rows have which labels, and which pairs of both are no mistakes: those, and pairs that are filtered.
+    """The labels of rows, and the pairs that are never negatives: these and the filtered ones.
 
     Example:
         >>> known = as_known(as_labels([[1, 0, 1]]), [(0, 1), (0, 2)], n_labels=3)
@@ -25,12 +25,12 @@ class Known(NamedTuple):
     never_negative: Sparse
 
     def of_rows(self, which: Any) -> Known:
-        """The same of some rows."""
+        """The same for some of the rows."""
         return Known(*(from_scipy(matrix.to_scipy()[which]) for matrix in self))
 
 
 def as_known(truth: Sparse, filters: Any, n_labels: int) -> Known:
-    """What is known of rows and labels from rows × labels, where some row has a label, and pairs that do not count.
+    """Checks labels, rows × labels, and filters, pairs that do not count; at least one label must be left.
 
     Example:
         >>> as_known(as_labels([[1, 0], [0, 0]]), None, n_labels=2).truth.indices.tolist()
@@ -51,9 +51,9 @@ def as_known(truth: Sparse, filters: Any, n_labels: int) -> Known:
 
 
 def _marked(pairs: Any, n_rows: int, n_labels: int) -> Any:
-    """A one for each pair (row, label)."""
+    """Rows × labels with a one for each pair (row, label)."""
     at = as_pairs(pairs, n_rows)
     if len(at) and at[:, 1].max() >= n_labels:
-        raise LabelwoodError(f"filters name label {at[:, 1].max()} and there are {n_labels} labels: count from zero")
+        raise LabelwoodError(f"filters name label {at[:, 1].max()}, but there are {n_labels} labels: count from zero")
     marks = sparse.csr_array((np.ones(len(at), np.float32), at.T), (n_rows, n_labels))
     return marks.sign()

@@ -1,4 +1,4 @@
-"""Labels that a query's vector mistakes for answers."""
+"""Mines hard negatives: the labels nearest to a query that are not its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from labelwood.arrays.rows import Floats, Sparse
 from labelwood.dual_encoder.answering.index import PrototypeIndex
 from labelwood.dual_encoder.data.samplers import HardNegatives
 
-_SPARE = 32  # how many answers of a query may be true before others than the nearest are kept
+_SPARE = 32  # extra answers, because some of the nearest labels are true
 _BLOCK = 65536
 
 
@@ -26,7 +26,7 @@ def mined(queries: Floats, prototypes: Floats, Y: Sparse, *, n_kept: int, device
     index = PrototypeIndex(prototypes, device=device)
     n_labels = len(prototypes)
     n_kept = min(n_kept, n_labels)
-    # One number for each pair of a query and its label, ascending.
+    # One number for each pair of a query and a true label, sorted.
     true = np.repeat(np.arange(Y.n_rows), np.diff(Y.indptr)) * np.int64(n_labels) + Y.indices
     kept = np.empty((Y.n_rows, n_kept), np.int32)
     for at in range(0, Y.n_rows, _BLOCK):

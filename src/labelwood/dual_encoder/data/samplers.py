@@ -1,6 +1,6 @@
-"""Which queries share a batch, and which of their labels come with them.
+"""Chooses the queries of each batch, and which of their labels belong to it.
 
-Random numbers depend on the seed, the epoch and the step alone, so that training can go on anywhere.
+Random numbers depend only on the seed, the epoch and the step, so that training can continue at any step.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from labelwood.dual_encoder.settings import BatchSettings, ClusterSchedule
 from labelwood.labels import inverse_propensities
 
 Ids = NDArray[np.int64]
-_ORDER, _POSITIVES, _HARD = 1, 2, 3  # what random numbers are for
+_ORDER, _POSITIVES, _HARD = 1, 2, 3  # random streams
 
 
 class QueryOrder:
-    """The order of queries in each epoch: random, or clusters of queries that lie near each other in random order.
+    """The order of queries in each epoch: random, or clusters of similar queries in random order.
 
-    Neighbours have labels that are hard negatives for each other (NGAME). Clusters are found anew every few epochs
-    from vectors that the encoder gave to the queries when it last saw them.
+    The labels of similar queries are hard negatives for each other (NGAME). Clusters are found again every few epochs,
+    from the vectors that the encoder last computed for the queries.
 
     Example:
         >>> order = QueryOrder(6, ClusterSchedule(), seed=0)
@@ -38,17 +38,17 @@ class QueryOrder:
         self.n_queries = n_queries
         self.schedule = schedule
         self.seed = seed
-        # Queries cluster after cluster, and where each begins; without clusters every query is one.
+        # Queries, cluster after cluster, and where each cluster starts. At first every query is a cluster.
         self.members: Ids = np.arange(n_queries)
         self.starts: Ids = np.arange(n_queries + 1)
 
     def refresh(self, epoch: int, embeddings: Any) -> None:
-        """Finds clusters of about the size that is due, for this and the following epochs."""
+        """Finds clusters of about the scheduled size, for this and the following epochs."""
         n_levels = round(np.log2(max(1.0, self.n_queries / self.schedule.size_at(epoch))))
         self.members, self.starts = clusters(embeddings, n_levels, seed=self.seed + epoch)
 
     def of_epoch(self, epoch: int) -> Ids:
-        """Every query once."""
+        """The order of an epoch: every query once."""
         rng = np.random.default_rng([self.seed, epoch, _ORDER])
         place = rng.permutation(len(self.starts) - 1)
         of_member = np.repeat(place, np.diff(self.starts))
@@ -56,7 +56,7 @@ class QueryOrder:
 
 
 class Positives:
-    """Draws labels of queries, with chances in proportion to weights.
+    """Draws labels of queries, with probabilities in proportion to weights.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
@@ -72,18 +72,18 @@ class Positives:
         self.per_query = per_query
 
     def __call__(self, queries: Ids, rng: np.random.Generator) -> Ids:
-        """Labels, queries × P: different ones where a query has so many, else the same again."""
+        """Labels, queries × P; they repeat only if a query has fewer than P labels."""
         rows, labels = pairs_of(self.Y, queries)
-        # The smallest of exponential variables with these rates is each one with a chance in proportion to its rate.
+        # Sorting exponential variables with these rates draws labels in proportion to their rates, without repetition.
         keys = rng.exponential(size=len(labels)) / self.weights[labels]
         ordered = labels[np.lexsort((keys, rows))]
         sizes = np.bincount(rows, minlength=len(queries))
-        begins = np.cumsum(sizes) - sizes
-        return ordered[begins[:, None] + np.arange(self.per_query) % sizes[:, None]]
+        starts = np.cumsum(sizes) - sizes
+        return ordered[starts[:, None] + np.arange(self.per_query) % sizes[:, None]]
 
 
 class HardNegatives(NamedTuple):
-    """For each query, labels that the encoder took for answers when it was last asked (ANCE).
+    """For each query, wrong labels that were nearest at the last mining (ANCE).
 
     Example:
         >>> mined = HardNegatives(np.array([[4, 5], [6, 7]]))
@@ -91,10 +91,10 @@ class HardNegatives(NamedTuple):
         [6, 7]
     """
 
-    labels: NDArray[np.int32]  # queries × as many as were kept
+    labels: NDArray[np.int32]  # queries × kept negatives
 
     def draw(self, queries: Ids, per_query: int, rng: np.random.Generator) -> Ids:
-        """Some of the labels of each query, in one row."""
+        """Random ones of each query's labels, as one flat array."""
         n_kept = self.labels.shape[1]
         which = rng.random((len(queries), n_kept)).argsort(axis=1)[:, :per_query]
         which.sort(axis=1)
@@ -102,7 +102,7 @@ class HardNegatives(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The queries and labels of a step, and what is true of them.
+    """The queries and labels of a step, and which pairs of them are true.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
@@ -114,11 +114,11 @@ class Batch(NamedTuple):
     """
 
     queries: Ids
-    labels: Ids  # different ones: each passes the encoder once
+    labels: Ids  # without duplicates: each is encoded once
     columns: Ids  # places in `labels`
-    positives: Ids  # queries × P, columns: the labels that were drawn
-    owners: Ids  # for each column that was drawn a query that has it; such columns come first
-    true_rows: Ids  # with `true_labels`: all pairs of a query and a label of the batch that is no negative for it
+    positives: Ids  # queries × P: the columns of drawn labels
+    owners: Ids  # for each drawn column a query with this label; these columns come first
+    true_rows: Ids  # with `true_labels`: all pairs of a query and a label in the batch that are no negatives
     true_labels: Ids  # places in `labels`
 
 
@@ -164,24 +164,24 @@ class BatchSampler:
         return Batch(queries, labels, columns, positives, owners, *true_pairs(self.never_negative, queries, labels))
 
 
-def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]:
-    """The batch of each step; while one is in use the next is made, so that no GPU waits for it.
+def prefetch(make: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]:
+    """Yields the batch of each step, and makes the next one in a thread meanwhile, so that the GPU does not wait.
 
     Example:
-        >>> list(ahead(lambda step: step * 10, range(3)))
+        >>> list(prefetch(lambda step: step * 10, range(3)))
         [0, 10, 20]
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
 
-        def begun(step: int) -> Callable[[], Batch]:
+        def start_batch(step: int) -> Callable[[], Batch]:
             try:
-                return thread.submit(made, step).result
-            except RuntimeError:  # the program has ended but for the thread that trains, and takes no new ones
-                return partial(made, step)
+                return thread.submit(make, step).result
+            except RuntimeError:  # the interpreter is shutting down and starts no new threads
+                return partial(make, step)
 
         following = None
         for step in steps:
-            present, following = following, begun(step)
+            present, following = following, start_batch(step)
             if present is not None:
                 yield present()
         if following is not None:
@@ -189,22 +189,22 @@ def ahead(made: Callable[[int], Batch], steps: Iterable[int]) -> Iterator[Batch]
 
 
 def pairs_of(Y: Sparse, queries: Ids) -> tuple[Ids, Ids]:
-    """All pairs of a query, by its place in `queries`, and a label.
+    """All pairs of a query and one of its labels; queries are numbered by their place in `queries`.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
         >>> [a.tolist() for a in pairs_of(from_dense(np.float32([[1, 0], [1, 1]])), np.array([1, 0]))]
         [[0, 0, 1], [0, 1, 0]]
     """
-    begins = Y.indptr[queries]
-    sizes = Y.indptr[queries + 1] - begins
+    starts = Y.indptr[queries]
+    sizes = Y.indptr[queries + 1] - starts
     rows = np.repeat(np.arange(len(queries)), sizes)
-    at = np.arange(len(rows)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    at = np.arange(len(rows)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
     return rows, Y.indices[at].astype(np.int64)
 
 
 def true_pairs(Y: Sparse, queries: Ids, labels: Ids) -> tuple[Ids, Ids]:
-    """Where the ground truth has a one: places in `queries`, and places in `labels`, which are different and in order.
+    """The pairs that `Y` has, as places in `queries` and in `labels`; these must be sorted, without duplicates.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense

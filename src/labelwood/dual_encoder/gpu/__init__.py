@@ -1,1 +1,1 @@
-"""What makes learning fast on GPUs, one or several."""
+"""Makes training fast on one or several GPUs."""

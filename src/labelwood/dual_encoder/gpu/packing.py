@@ -1,7 +1,7 @@
-"""Texts of a batch end to end instead of padded to the longest: on a GPU half the work where lengths differ.
+"""Packs the texts of a batch one after the other instead of padding them: half the work on a GPU if lengths differ.
 
-A transformer's layers see tokens one by one except in attention, where each text must see itself alone. That is what
-`packed_attention` does; transformers lets us register it beside its own.
+A transformer's layers handle each token separately, except for attention, where a text must see only its own tokens.
+`packed_attention` does this; transformers lets us register it as another implementation.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from labelwood.dual_encoder.gpu.kernels import can_run
 
 PACKED = "labelwood_packed"
-_EXACT = 1e-4  # the distance between the vectors that both ways give in single precision, as a share of their length
-_ALIKE = 0.999  # their cosine in half precision, which rounds by less
-_SAME_WAY = 0.99  # the cosine of the gradients of any matrix, which rounding changes more
-_NO_GRADIENT = 1e-6  # of the largest of all: what a matrix has that does not matter, as those of attention to one token
-_MOST_TOKENS, _WIDTHS = 128, (16, 32, 64, 128)  # of what our own kernel is made for: texts, and heads
-_has_kernels: dict[int | None, bool] = {}  # by the number of the GPU; asked for before anything is compiled
+_MAX_DISTANCE = 1e-4  # distance of packed and padded vectors in single precision, relative to their length
+_MIN_COSINE = 0.999  # cosine of packed and padded vectors in half precision; rounding changes it less
+_MIN_GRADIENT_COSINE = 0.99  # cosine of the gradients of each matrix, which rounding changes more
+_NEGLIGIBLE = 1e-6  # gradients smaller than this, relative to the largest, do not matter
+_MOST_TOKENS, _WIDTHS = 128, (16, 32, 64, 128)  # texts and heads that our own kernel supports
+_has_kernels: dict[int | None, bool] = {}  # by the number of the GPU; filled before anything is compiled
 
 
 def packed_attention(
     module: Any, query: Any, key: Any, value: Any, mask: Any, *, bounds: Any = None, longest: int = 0, **others: Any
 ) -> tuple[Any, None]:
-    """Attention of 1 × heads × tokens × size, within each text, which ends where `bounds` says the next one begins.
+    """Attention of 1 × heads × tokens × size within each text; `bounds` says where texts start and end.
 
-    Without bounds the texts are padded, and this is the library's own attention. On a GPU it is one kernel, without
-    dropout and for texts of at most `longest` tokens; with 0 texts are taken one by one there too.
+    Without bounds the texts are padded, and this is the library's own attention. On a GPU it is one kernel without
+    dropout, for texts of at most `longest` tokens. If `longest` is 0, texts are handled one by one there too.
 
     Example:
         >>> tokens = torch.randn(1, 2, 5, 4)
@@ -51,7 +51,7 @@ def packed_attention(
     scale = {} if is_usual else {"scale": scaling}  # not every version of the kernel takes one
     if query.is_cuda and longest:
         flat = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-        is_plain = query.shape == key.shape == value.shape  # in some, heads share keys and values
+        is_plain = query.shape == key.shape == value.shape  # in some encoders, heads share keys and values
         fits = is_plain and longest <= _MOST_TOKENS and query.shape[-1] in _WIDTHS
         if fits and _has_kernels.get(query.device.index, False):
             from labelwood.dual_encoder.gpu.kernels.short_attention import short_attention
@@ -68,9 +68,10 @@ def packed_attention(
 
 
 def can_pack(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
-    """Whether the encoder gives the same vectors to texts that are packed: tried, because encoders differ.
+    """Whether the encoder gives the same vectors to packed texts. This is tested, because encoders differ.
 
-    Only on a GPU in half precision, where attention over packed texts is fast. An encoder that can is left so.
+    It is always False except on a GPU in half precision, where packed attention is fast. If it is True, the encoder
+    uses packed attention from now on.
 
     Example:
         >>> from labelwood.dual_encoder.model.encoder import TinyEncoder
@@ -79,15 +80,15 @@ def can_pack(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     """
     if torch.device(device).type != "cuda" or half is None or not hasattr(encoder, "model"):
         return False
-    place = next(encoder.parameters()).device  # with its number, which `device` need not have
+    place = next(encoder.parameters()).device  # this has a number, which `device` may lack
     _has_kernels[place.index] = can_run(place)
     return packs(encoder, device, half, longest=longest)
 
 
 def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
-    """Whether packing does not change what the encoder gives to texts of up to `longest` tokens.
+    """Whether the encoder gives the same vectors to packed and padded texts of up to `longest` tokens.
 
-    An encoder that packing would change is left with its own attention.
+    If it does not, the encoder keeps its own attention.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -100,8 +101,8 @@ def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     """
     was_training, before = encoder.training, encoder.model.config._attn_implementation
     try:
-        alike = use_packed_attention(encoder.model) and _are_alike(encoder.eval(), device, half, longest)
-    except Exception:  # a trial: whatever an encoder or a compiler of kernels raises, padding works
+        alike = use_packed_attention(encoder.model) and _vectors_agree(encoder.eval(), device, half, longest)
+    except Exception:  # only a test: whatever an encoder or a compiler raises, padding still works
         alike = False
     finally:
         encoder.train(was_training)
@@ -110,48 +111,52 @@ def packs(encoder: Any, device: Any, half: Any, *, longest: int) -> bool:
     return alike
 
 
-def _are_alike(encoder: Any, device: Any, half: Any, longest: int) -> bool:
-    """Whether texts of one token, of as many as there can be, and between get the same vectors packed and padded.
+def _vectors_agree(encoder: Any, device: Any, half: Any, longest: int) -> bool:
+    """Whether short, long and medium texts get the same vectors packed and padded.
 
-    First without rounding, where any other position or any token seen of another text shows; then as it is to be used.
+    It first tests in single precision, where a wrong position or a visible token of another text makes a difference,
+    and then in the precision of training.
     """
     from labelwood.dual_encoder.data.tokens import TokenFeeder, Tokens
 
     lengths = np.array([1, longest, min(2, longest), -(-longest // 2)])
     pad_id, rng = encoder.tokenizer.pad_id, np.random.default_rng(0)
     ids = rng.integers(max(1, encoder.model.config.vocab_size - 1), size=lengths.sum(), dtype=np.int32)
-    ids[ids >= pad_id] += 1  # any token but that one, which stands for none
+    ids[ids >= pad_id] += 1  # any token except padding
     feeder = TokenFeeder((Tokens(ids, np.append(0, np.cumsum(lengths)), pad_id),), device)
     packed, padded = feeder.packed(np.arange(len(lengths))), feeder.padded(np.arange(len(lengths)))
     kind = torch.device(device).type
     with torch.no_grad(), torch.autocast(kind, enabled=False), sdpa_kernel(SDPBackend.MATH):
         expected = encoder(*padded)
-        missed = (encoder.packed(*packed._replace(longest=0)) - expected).norm(dim=1)
-        if not bool((missed <= _EXACT * expected.norm(dim=1)).all()):
+        distances = (encoder.packed(*packed._replace(longest=0)) - expected).norm(dim=1)
+        if not bool((distances <= _MAX_DISTANCE * expected.norm(dim=1)).all()):
             return False
     with torch.enable_grad():
         with torch.autocast(kind, half, enabled=half is not None):
             found, expected = encoder.packed(*packed).float(), encoder(*padded).float()
-        alike = nn.functional.cosine_similarity(found, expected) > _ALIKE
-        return bool(alike.all()) and _go_the_same_way(*(_gradients(encoder, vectors) for vectors in (found, expected)))
+        alike = nn.functional.cosine_similarity(found, expected) > _MIN_COSINE
+        return bool(alike.all()) and _gradients_agree(*(_gradients(encoder, vectors) for vectors in (found, expected)))
 
 
 def _gradients(encoder: Any, vectors: Any) -> list[Any]:
-    """Of all matrices that the encoder learns, for a sum of the vectors' numbers with weights."""
+    """The gradients of a weighted sum of the vectors' numbers, for all matrices that the encoder learns."""
     weights = torch.linspace(-1, 1, vectors.numel(), device=vectors.device).cos()
     matrices = [parameter for parameter in encoder.parameters() if parameter.requires_grad and parameter.ndim > 1]
     found = torch.autograd.grad((vectors.flatten() * weights).sum(), matrices, allow_unused=True)
     return [gradient for gradient in found if gradient is not None]
 
 
-def _go_the_same_way(some: list[Any], others: list[Any]) -> bool:
+def _gradients_agree(some: list[Any], others: list[Any]) -> bool:
+    def cosine(a: Any, b: Any) -> float:
+        return float(nn.functional.cosine_similarity(a.flatten(), b.flatten(), dim=0))
+
     largest = max(float(gradient.norm()) for gradient in others)
-    pairs = [pair for pair in zip(some, others, strict=True) if float(pair[1].norm()) > _NO_GRADIENT * largest]
-    return all(float(nn.functional.cosine_similarity(a.flatten(), b.flatten(), dim=0)) > _SAME_WAY for a, b in pairs)
+    pairs = [pair for pair in zip(some, others, strict=True) if float(pair[1].norm()) > _NEGLIGIBLE * largest]
+    return all(cosine(a, b) > _MIN_GRADIENT_COSINE for a, b in pairs)
 
 
 def use_packed_attention(model: Any) -> bool:
-    """Registers our attention and lets the model use it; returns whether it does, for some keep to their own.
+    """Registers our attention and lets the model use it; returns whether it does, since some models refuse.
 
     Example:
         >>> from transformers import BertConfig, BertModel
@@ -164,11 +169,11 @@ def use_packed_attention(model: Any) -> bool:
     """
     register_packed_attention()
     model.set_attn_implementation(PACKED)
-    return bool(model.config._attn_implementation == PACKED)  # where it cannot, it only logs that
+    return bool(model.config._attn_implementation == PACKED)  # a refusal is only logged
 
 
 def register_packed_attention() -> None:
-    """Lets transformers know our attention by its name.
+    """Registers our attention with transformers.
 
     Example:
         >>> from transformers import AttentionInterface

@@ -1,8 +1,8 @@
-"""Training in several processes at once, one a GPU, as `accelerate launch` starts them.
+"""Training in several processes, one per GPU, as `accelerate launch` starts them.
 
-Each process encodes a share of a batch's texts and gets the vectors of all, so that it has the loss of the whole batch.
-Gradients reach a process for its own share; their mean over the processes, where a gradient that came back through the
-gathering counts once for each process, is the gradient of the batch. So a step is that of one process, up to rounding.
+Each process encodes a share of a batch's texts and gathers the vectors of all, so it can compute the loss of the whole
+batch. Gradients flow back only to the process's own share, multiplied by the number of processes. The mean of these
+gradients over processes is the gradient of the batch. So a step is the same as in one process, up to rounding.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from labelwood.errors import LabelwoodError, ParameterError
 
 Ids = NDArray[np.int64]
 Array = TypeVar("Array", bound=NDArray[Any])
-_DROPOUT = 5  # what random numbers are for; the samplers and the split have others
-_LETTING_GO = 0.1  # seconds
+_DROPOUT = 5  # a random stream; the samplers and the held-out split use others
+_SHUTDOWN_PAUSE = 0.1  # seconds
 _PATIENCE = timedelta(hours=2)  # the others wait while the main process finds clusters
 
 
 class Processes:
-    """This process among those that train together; alone, nothing is shared and every method gives back what it got.
+    """This process among those that train together. If it is alone, all methods return their input.
 
     Args:
         rank: The number of this process; 0 is the main one, which shows progress and writes files.
-        n: How many there are.
+        n: The number of processes.
         device: Where this process computes.
 
     Example:
@@ -51,11 +51,11 @@ class Processes:
         self.device = torch.device(device)
 
     @classmethod
-    def joined(cls, device: str | None = None) -> Processes:
-        """This process among those that were launched with it, connected by Accelerate; without a launch it is alone.
+    def connect(cls, device: str | None = None) -> Processes:
+        """Connects to the processes that were launched together, by Accelerate; without a launch it is alone.
 
         Example:
-            >>> Processes.joined().n
+            >>> Processes.connect().n
             1
         """
         if int(os.environ.get("WORLD_SIZE") or 1) < 2 or "LOCAL_RANK" not in os.environ:
@@ -65,12 +65,12 @@ class Processes:
                 "several processes need accelerate, which is not installed: pip install 'labelwood[deep]'"
             )
         if device not in (None, "cpu", "cuda"):
-            raise ParameterError(f"device is {device!r} in each of several processes: leave it out, each has its own")
+            raise ParameterError(f"device is {device!r} for several processes: leave it out, each process has its own")
         from accelerate import PartialState
 
         if not distributed.is_initialized():
-            atexit.register(_leave)
-        # Without a GPU and without being told so, Accelerate would leave the processes alone.
+            atexit.register(_disconnect)
+        # Without a GPU, Accelerate connects processes only if `cpu` is set.
         state = PartialState(cpu=device == "cpu" or not torch.cuda.is_available(), timeout=_PATIENCE)
         return cls(state.process_index, state.num_processes, state.device)
 
@@ -85,19 +85,19 @@ class Processes:
         return self.rank == 0
 
     def share(self, ids: Ids) -> Ids:
-        """The part of `ids` that is this process's; all get as many, and the last id fills up what is missing.
+        """This process's part of `ids`. All parts have the same size; the last id is repeated to fill them.
 
-        Nobody is left without work, so that all have gradients of the same weights.
+        No process is without work, so all have gradients for the same weights.
         """
         size = -(-len(ids) // self.n)
         return ids[np.minimum(np.arange(self.rank * size, (self.rank + 1) * size), len(ids) - 1)]
 
-    def gathered(self, vectors: Any, n: int) -> Any:
-        """The vectors of all `n` ids from those of each process's share; gradients flow back to the own share."""
-        return vectors if self.n == 1 else _Gathered.apply(vectors, self.rank, self.n)[:n]
+    def gather(self, vectors: Any, n: int) -> Any:
+        """Gathers the vectors of all `n` ids from the processes' shares; gradients flow back to the own share."""
+        return vectors if self.n == 1 else _Gather.apply(vectors, self.rank, self.n)[:n]
 
     def average(self, parameters: Iterable[Any]) -> None:
-        """Gives the mean of all processes' gradients to each of them."""
+        """Replaces each gradient by its mean over all processes."""
         if self.n == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -108,31 +108,31 @@ class Processes:
             gradient.copy_(mean.view_as(gradient))
 
     def align(self, tensors: Iterable[Any]) -> None:
-        """Fills tensors with what they are in the main process: sums on a GPU can differ in their last bits."""
+        """Copies tensors from the main process to the others, since sums on GPUs can differ in their last bits."""
         for tensor in tensors if self.n > 1 else ():
             distributed.broadcast(tensor.detach(), src=0)
 
     def from_main(self, array: Array) -> Array:
-        """The main process's array, whatever its shape; others give one of the same type and number of dimensions."""
+        """Returns the main process's array of any shape; others pass one of the same type and number of dimensions."""
         if self.n == 1:
             return array
         shape = torch.tensor(array.shape, device=self.device)
         distributed.broadcast(shape, src=0)
-        there = torch.empty(shape.tolist(), dtype=torch.from_numpy(array).dtype, device=self.device)
+        shared = torch.empty(shape.tolist(), dtype=torch.from_numpy(array).dtype, device=self.device)
         if self.is_main:
-            there.copy_(torch.from_numpy(array))
-        distributed.broadcast(there, src=0)
-        received: Array = there.cpu().numpy()
+            shared.copy_(torch.from_numpy(array))
+        distributed.broadcast(shared, src=0)
+        received: Array = shared.cpu().numpy()
         return received
 
     def agree(self, number: int) -> bool:
         """Whether the number is the same in all processes."""
-        numbers = self.gathered(torch.tensor([number], device=self.device), self.n)
+        numbers = self.gather(torch.tensor([number], device=self.device), self.n)
         return bool((numbers == number).all())
 
     @contextmanager
     def main_first(self, when: bool = True) -> Iterator[None]:
-        """Lets the main process do something before the others, which find on the disk what it leaves."""
+        """Lets the main process run first, so that the others find its files on disk."""
         if when and not self.is_main:
             self.from_main(np.zeros(1))
         yield
@@ -141,7 +141,7 @@ class Processes:
 
     @contextmanager
     def own_randomness(self, *moment: int) -> Iterator[None]:
-        """Random numbers of this process alone, for the dropout of its share; those that all have in common wait."""
+        """Uses random numbers of this process, for the dropout of its share; then restores the common ones."""
         if self.n == 1:
             yield
             return
@@ -153,27 +153,27 @@ class Processes:
             set_random_state(before, self.device)
 
 
-def _leave() -> None:
-    """Ends the connection before Python ends, while its threads may still let go of what they have sent.
+def _disconnect() -> None:
+    """Closes the connection before Python ends, while its threads can still release their buffers.
 
-    Later that aborts the process, and a launcher kills the main one then, which may still be saving the model.
+    Otherwise the process could abort. The launcher would then kill the main process, even while it saves the model.
     """
     if distributed.is_initialized():
-        sleep(_LETTING_GO)
+        sleep(_SHUTDOWN_PAUSE)
         distributed.destroy_process_group()
 
 
-class _Gathered(torch.autograd.Function):  # type: ignore[misc]  # torch is not typed here
+class _Gather(torch.autograd.Function):  # type: ignore[misc]  # torch is not typed here
     """Vectors of all processes, in the order of their numbers."""
 
     @staticmethod
     def forward(ctx: Any, vectors: Any, rank: int, n: int) -> Any:
         ctx.rank, ctx.n = rank, n
-        everything = vectors.new_empty((n * len(vectors), *vectors.shape[1:]))
-        distributed.all_gather(list(everything.chunk(n)), vectors.detach().contiguous())
-        return everything
+        gathered = vectors.new_empty((n * len(vectors), *vectors.shape[1:]))
+        distributed.all_gather(list(gathered.chunk(n)), vectors.detach().contiguous())
+        return gathered
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> tuple[Any, None, None]:
-        # Every process has this gradient, and the mean over processes follows: the own part counts n times.
+        # All processes have the same gradient and average it later, so the own part counts n times.
         return gradient.chunk(ctx.n)[ctx.rank] * ctx.n, None, None

@@ -1,4 +1,4 @@
-"""Steps of training that a GPU repeats from a recording: to ask for all they do takes longer than to do it."""
+"""Records training steps as CUDA graphs and replays them: launching kernels one by one takes longer than they run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from labelwood.errors import LabelwoodError
 
 
 class Recorder:
-    """A step of training on a GPU, recorded once for each size of its inputs and replayed from then on.
+    """A training step on a GPU, recorded once for each size of its inputs and then replayed.
 
-    The first step of a size is done as it is, so that everything is compiled; the second is recorded, if there is
-    memory for it. What `step` changes must stay where it is, it must not wait for the GPU, and it returns one tensor.
-    Recordings use the same memory one after the other, that of the largest step. When a larger one comes, all are
-    forgotten and made again, in memory for that.
+    The first step of a size runs normally, so that everything is compiled. The second is recorded, if there is enough
+    memory. `step` must change tensors in place, must not wait for the GPU, and must return one tensor. All recordings
+    share the memory of the largest step. A larger step drops them all, and they are recorded again with more memory.
 
     Example:
         >>> if torch.cuda.is_available():
@@ -35,7 +34,7 @@ class Recorder:
         index = torch.device(device).index
         self._stream = _stream_of(torch.cuda.current_device() if index is None else index)
         self._recordings: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
-        self._has_room: bool | None  # None before it is asked
+        self._has_room: bool | None  # None before it is known
         self.release()
 
     @property
@@ -50,40 +49,40 @@ class Recorder:
             if all(_n_numbers(sizes) > _n_numbers(others) for others in self._recordings):
                 self._forget()
             self._recordings[sizes] = None
-            return self._done(inputs)
+            return self._run(inputs)
         if self._has_room is None:
             self._has_room = has_room(self._stream.device)
         if not self._has_room:
-            return self._done(inputs)
-        replayed = self._recordings[sizes] = self._recordings[sizes] or self._recorded(inputs)
-        return replayed(inputs)
+            return self._run(inputs)
+        replay = self._recordings[sizes] = self._recordings[sizes] or self._record(inputs)
+        return replay(inputs)
 
     def release(self) -> None:
-        """Forgets all recordings and sizes; the memory is there for others."""
+        """Drops all recordings and sizes, and frees their memory."""
         self._recordings.clear()
         self._forget()
 
     def _forget(self) -> None:
-        """Forgets all recordings, not which sizes there are."""
+        """Drops all recordings but keeps the list of sizes."""
         self._recordings = dict.fromkeys(self._recordings)
         self._has_room = None
-        self._pool = torch.cuda.graph_pool_handle()  # another one ends with the last of its recordings
+        self._pool = torch.cuda.graph_pool_handle()  # the old pool is freed with its last recording
         torch.cuda.empty_cache()
 
-    def _done(self, inputs: tuple[Any, ...]) -> Any:
-        """Not recorded, but where recording takes place: what torch keeps for each stream is there then."""
-        around = torch.cuda.current_stream(self._stream.device)
-        self._stream.wait_stream(around)
+    def _run(self, inputs: tuple[Any, ...]) -> Any:
+        """Runs the step without recording, but on the recording stream, so that torch's caches for it are filled."""
+        outer = torch.cuda.current_stream(self._stream.device)
+        self._stream.wait_stream(outer)
         with torch.cuda.stream(self._stream):
             found = self._step(*inputs)
-        around.wait_stream(self._stream)
+        outer.wait_stream(self._stream)
         return found
 
-    def _recorded(self, inputs: tuple[Any, ...]) -> Callable[..., Any]:
-        """Records the step, which does not do it yet."""
+    def _record(self, inputs: tuple[Any, ...]) -> Callable[..., Any]:
+        """Records the step without running it; returns a function that replays it."""
         graph, own = torch.cuda.CUDAGraph(), [tensor.clone() for tensor in inputs]
         try:
-            with _without_collections(), torch.cuda.stream(self._stream):
+            with _no_collections(), torch.cuda.stream(self._stream):
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may go on
                 try:
                     if not self.n_recorded:
@@ -92,7 +91,7 @@ class Recorder:
                 finally:
                     graph.capture_end()
         except RuntimeError as e:
-            cause = e.__context__ or e  # where the step failed, its end only says that something had
+            cause = e.__context__ or e  # the error of `capture_end` hides the one of the step
             if isinstance(cause, KeyboardInterrupt):
                 raise cause from None
             reason = str(cause).partition("\n")[0]
@@ -100,13 +99,13 @@ class Recorder:
                 f"steps with this encoder cannot be recorded ({reason}): set training.replay to false, in a new process"
             ) from e
 
-        def replayed(inputs: tuple[Any, ...]) -> Any:
+        def replay(inputs: tuple[Any, ...]) -> Any:
             for mine, given in zip(own, inputs, strict=True):
                 mine.copy_(given)
             graph.replay()
             return found.clone()  # the next replay overwrites it
 
-        return replayed
+        return replay
 
 
 def _n_numbers(sizes: tuple[Any, ...]) -> int:
@@ -115,28 +114,28 @@ def _n_numbers(sizes: tuple[Any, ...]) -> int:
 
 @cache
 def _stream_of(device: int) -> Any:
-    """One for all trainings: torch keeps some memory for each for good."""
+    """One stream per device for all trainings: torch never frees the memory it keeps for a stream."""
     return torch.cuda.Stream(device)
 
 
 def has_room(device: Any) -> bool:
-    """Whether steps can be recorded, and others be done beside them: each needs as much as ever was used at a time.
+    """Whether there is memory for recordings and for other steps: each needs as much as the peak so far.
 
-    While a step is recorded torch cannot give back what it keeps for later, so that this is done before.
+    Torch cannot free its cached memory during a recording, so it does so here.
     """
     torch.cuda.empty_cache()
     return bool(torch.cuda.mem_get_info(device)[0] >= 2 * torch.cuda.max_memory_allocated(device))
 
 
 def _reserve(device: Any) -> None:
-    """Takes all the memory of recordings in one piece: from pieces that fit one size, torch could not make others."""
+    """Allocates the memory of recordings as one block: torch cannot reuse blocks of one size for another."""
     n_bytes = torch.cuda.max_memory_allocated(device) - torch.cuda.memory_allocated(device)
     torch.empty(n_bytes, dtype=torch.uint8, device=device)
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
-    """Another recording that is let go now would spoil the one that is made."""
+def _no_collections() -> Iterator[None]:
+    """Turns the garbage collector off: freeing another recording would break the current one."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""What is learned: an encoder, prototypes of labels; and encoders of others, checked and read."""
+"""The parts that are trained: an encoder and prototypes of labels. Also checks and loads pretrained encoders."""

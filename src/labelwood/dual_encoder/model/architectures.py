@@ -1,8 +1,8 @@
-"""The kinds of encoders that are known, and which settings each has; nothing else reaches transformers.
+"""The supported kinds of encoders and their settings; nothing else is passed to transformers.
 
-A configuration from a file could name code to be run, a repository to be asked, or sizes that no machine has. So its
-kind must be in this list, classes are taken from it by name, and of the settings only those pass that are listed, each
-with a rule. Sizes must be those of the weights that are there.
+A configuration from a file could name code to run, a repository to download, or sizes that exceed any memory. So its
+kind must be in this list, which also names the classes. Only listed settings pass, each checked by a rule. Sizes must
+be those of the weights in the file.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Rule: TypeAlias = Callable[[Any, Mapping[str, Any], Shapes], bool]
 
 _WORDS = "embeddings.word_embeddings.weight"
 _POSITIONS = "embeddings.position_embeddings.weight"
-_LARGEST = 1_000_000  # of numbers that make no room but that of a row of positions
-_MOST_LAYERS = 100  # where layers share their weights, so that these do not say how many there are
-_MOST_COMPUTED = 1 << 20  # numbers of positions that are computed one by one: DistilBERT has 512 times 768
-_WIDEST_KERNEL = 31  # of a convolution over tokens; DeBERTa has 3
+_LARGEST = 1_000_000  # limit of sizes that need little memory
+_MOST_LAYERS = 100  # limit if layers share weights, so that weights do not show their number
+_MOST_COMPUTED = 1 << 20  # numbers in position embeddings that are computed one by one; DistilBERT has 512 × 768
+_WIDEST_KERNEL = 31  # limit for a convolution over tokens; DeBERTa has 3
 _ACTIVATIONS = (
     "gelu|gelu_10|gelu_accurate|gelu_fast|gelu_new|gelu_python|gelu_pytorch_tanh|leaky_relu|linear|mish|quick_gelu|relu|"
     "relu2|relu6|sigmoid|silu|swish|tanh"
@@ -43,36 +43,36 @@ class Architecture:
     rules: Mapping[str, Rule]
 
 
-def checked_config(config: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
-    """The settings that the encoder depends on; raises `ValueError` for one that is unknown or against its rule.
+def check_config(config: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
+    """The settings that the encoder depends on; raises `ValueError` if one is unknown or breaks its rule.
 
     Example:
-        >>> checked_config({"model_type": "detr", "backbone": "somebody/something"}, {})
+        >>> check_config({"model_type": "detr", "backbone": "somebody/something"}, {})
         Traceback (most recent call last):
         ...
-        ValueError: its type is 'detr'; known are albert, bert, camembert, deberta, deberta-v2, distilbert, electra, \
-modernbert, mpnet, roberta, xlm-roberta
+        ValueError: its type is 'detr'; supported are albert, bert, camembert, deberta, deberta-v2, distilbert, \
+electra, modernbert, mpnet, roberta, xlm-roberta
     """
     architecture = architecture_of(config)
     for name, shape in shapes.items():
-        if 0 in shape:  # it would take no bytes, whatever its other axes say
+        if 0 in shape:  # such an array has no bytes, however large its other axes are
             raise ValueError(f"its weights {_short(name)} are empty")
     kept = {"model_type": config["model_type"]}
     for name, value in config.items():
         if name in architecture.rules:
             if not architecture.rules[name](value, config, shapes):
-                raise ValueError(f"its {name} is {_short(value)}, which its weights do not bear out or no encoder has")
+                raise ValueError(f"its {name} is {_short(value)}, which contradicts its weights or is not allowed")
             kept[name] = value
         elif name in _FIXED:
             if value not in _FIXED[name]:
-                raise ValueError(f"its {name} is {_short(value)}, and an encoder of texts has {_FIXED[name][0]!r}")
+                raise ValueError(f"its {name} is {_short(value)}, but a text encoder needs {_FIXED[name][0]!r}")
         elif name not in INERT:
             raise ValueError(f"its configuration has {_short(name)}, which no {config['model_type']} has")
     return kept
 
 
 def known_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a checkpoint's many settings that are known; raises `ValueError` for one that must not be left out.
+    """The supported settings of a checkpoint's configuration; raises `ValueError` for one that must not be ignored.
 
     Example:
         >>> known_settings({"model_type": "bert", "hidden_size": 8, "gradient_checkpointing": False})
@@ -84,14 +84,14 @@ def known_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     architecture = architecture_of(config)
     for name, value in config.items():
-        if value and name.startswith(_NOT_LEFT_OUT):
+        if value and name.startswith(_NOT_IGNORED):
             raise ValueError(f"its configuration asks for code or weights of another kind ({_short(name)})")
     known = {"model_type", *architecture.rules, *_FIXED}
     return {name: value for name, value in config.items() if name in known}
 
 
 def architecture_of(config: Mapping[str, Any]) -> Architecture:
-    """The architecture of a configuration; raises `ValueError` for a type that is not known.
+    """The architecture of a configuration; raises `ValueError` for a type that is not supported.
 
     Example:
         >>> architecture_of({"model_type": "roberta"}).config
@@ -99,12 +99,12 @@ def architecture_of(config: Mapping[str, Any]) -> Architecture:
     """
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in ARCHITECTURES:
-        raise ValueError(f"its type is {_short(kind)}; known are {', '.join(sorted(ARCHITECTURES))}")
+        raise ValueError(f"its type is {_short(kind)}; supported are {', '.join(sorted(ARCHITECTURES))}")
     return ARCHITECTURES[kind]
 
 
 def new_model(settings: Mapping[str, Any]) -> Any:
-    """A model with weights at random, of settings that were checked. Nothing is looked for, neither here nor elsewhere.
+    """A model with random weights, from checked settings. It reads no files and uses no network.
 
     Example:
         >>> sizes = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -115,7 +115,7 @@ def new_model(settings: Mapping[str, Any]) -> Any:
 
 
 def new_config(settings: Mapping[str, Any]) -> Any:
-    """The configuration as transformers has it, of settings that were checked.
+    """The configuration for transformers, from checked settings.
 
     Example:
         >>> new_config({"model_type": "electra", "embedding_size": 4}).embedding_size
@@ -124,11 +124,11 @@ def new_config(settings: Mapping[str, Any]) -> Any:
     import transformers
 
     own = {name: value for name, value in settings.items() if name != "model_type"}
-    return getattr(transformers, architecture_of(settings).config)(**_NO_MARKS, **own)
+    return getattr(transformers, architecture_of(settings).config)(**_NO_SPECIAL_TOKENS, **own)
 
 
 def model_class(settings: Mapping[str, Any]) -> Any:
-    """The class of the model.
+    """The model's class in transformers.
 
     Example:
         >>> model_class({"model_type": "mpnet"}).__name__
@@ -140,7 +140,7 @@ def model_class(settings: Mapping[str, Any]) -> Any:
 
 
 def settings_from(config: Any) -> dict[str, Any]:
-    """What is to be saved of the configuration of a model: what `checked_config` will let pass.
+    """The settings of a model's configuration to save: those that `check_config` accepts.
 
     Example:
         >>> settings_from(new_config({"model_type": "bert", "num_hidden_layers": 3}))["num_hidden_layers"]
@@ -157,12 +157,12 @@ def _short(value: Any) -> str:
 
 
 def _size(array: str, axis: int) -> Rule:
-    """As many as the weights have there."""
+    """The size of a weight array along an axis."""
     return lambda value, config, shapes: type(value) is int and shapes.get(array, ())[axis : axis + 1] == (value,)
 
 
 def _size_if_there(array: str, least: int) -> Rule:
-    """As many as there are vectors; anything where there are no vectors. Neither may be too large."""
+    """The number of vectors in an array; any number within limits if there is no such array."""
 
     def rule(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
         if type(value) is not int or value > _LARGEST:
@@ -173,7 +173,7 @@ def _size_if_there(array: str, least: int) -> Rule:
 
 
 def _parts(prefix: str) -> Rule:
-    """As many as the names of weights count."""
+    """The number of parts that the names of weights count."""
 
     def rule(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
         found = {name[len(prefix) + 1 :].partition(".")[0] for name in shapes if name.startswith(f"{prefix}.")}
@@ -183,7 +183,7 @@ def _parts(prefix: str) -> Rule:
 
 
 def _heads(of: str) -> Rule:
-    """A number that divides the size."""
+    """A number of heads that divides the size."""
 
     def rule(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
         size = config.get(of)
@@ -213,28 +213,28 @@ def _padding(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
     return value is None or (type(value) is int and type(size) is int and 0 <= value < size)
 
 
-def _counted_padding(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """Positions are counted from that of padding, so that there must be one."""
+def _required_padding(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
+    """A padding token, which must exist because positions are counted from it."""
     return value is not None and _padding(value, config, shapes)
 
 
 def _kernel(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """An even one would make another number of tokens."""
+    """The width of a kernel: an even one would change the number of tokens."""
     return type(value) is int and (value == 0 or (value % 2 == 1 and 1 <= value <= _WIDEST_KERNEL))
 
 
 def _buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """One bucket would be divided by its half, which is nothing."""
+    """A number of buckets: with one, transformers would divide by its half, which is zero."""
     return type(value) is int and (value == -1 or 2 <= value <= _LARGEST)
 
 
 def _mpnet_buckets(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """Distances are put into 32 buckets, whatever the configuration says."""
+    """At least 32 buckets: transformers always uses 32."""
     return _size("encoder.relative_attention_bias.weight", 0)(value, config, shapes) and value >= 32
 
 
 def _few_positions(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """Positions can be computed where that does not take long."""
+    """Whether positions are computed: only allowed if that does not take long."""
     n_positions, dim = (*shapes.get(_POSITIONS, ()), _LARGEST, _LARGEST)[:2]
     return isinstance(value, bool) and (not value or n_positions * dim <= _MOST_COMPUTED)
 
@@ -250,7 +250,7 @@ def _layer_types(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
 
 
 def _rotations(value: Any, config: Mapping[str, Any], shapes: Shapes) -> bool:
-    """The plain ones of each kind of layer: a base and nothing else."""
+    """Plain rotary positions for each kind of layer: only a base."""
     if value is None:
         return True
     is_known = isinstance(value, dict) and value.keys() <= {"full_attention", "sliding_attention"}
@@ -278,7 +278,7 @@ _BERT: dict[str, Rule] = _BASE | {
     "type_vocab_size": _size_if_there("embeddings.token_type_embeddings.weight", 0),
     "layer_norm_eps": _epsilon,
 }
-_ROBERTA: dict[str, Rule] = _BERT | {"pad_token_id": _counted_padding}
+_ROBERTA: dict[str, Rule] = _BERT | {"pad_token_id": _required_padding}
 _DEBERTA: dict[str, Rule] = _BERT | {
     "relative_attention": _flag,
     "max_relative_positions": _whole(-1, _LARGEST),
@@ -365,7 +365,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "modernbert": Architecture("ModernBertConfig", "ModernBertModel", _MODERN),
 }
-# Settings that would make another model of it, with the values that do not.
+# Settings that would make it another kind of model, with the allowed values.
 _FIXED: Mapping[str, tuple[Any, ...]] = {
     "is_decoder": (False,),
     "add_cross_attention": (False,),
@@ -374,7 +374,7 @@ _FIXED: Mapping[str, tuple[Any, ...]] = {
     "pruned_heads": ({}, None),
     "rope_scaling": (None,),
 }
-# The tokenizer has the marks of a text; those of transformers' own defaults may be outside of the vocabulary.
-_NO_MARKS = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
-# Of a checkpoint's settings, which has many that mean nothing: those without which it would be another encoder.
-_NOT_LEFT_OUT = ("auto_map", "quantization_config", "backbone", "per_layer_config", "trust_remote_code")
+# The tokenizer adds special tokens. The defaults of transformers could be outside the vocabulary.
+_NO_SPECIAL_TOKENS = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
+# Unsupported settings of a checkpoint are ignored, except for these: without them it would be another encoder.
+_NOT_IGNORED = ("auto_map", "quantization_config", "backbone", "per_layer_config", "trust_remote_code")

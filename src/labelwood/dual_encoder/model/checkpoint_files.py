@@ -1,4 +1,4 @@
-"""The files of a checkpoint, in a folder or on the hub; all are read as data."""
+"""The files of a checkpoint, in a folder or on the hub; all are read as data, never as code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 class CheckpointFiles:
-    """Finds files by their names; only those within the checkpoint.
+    """Finds files within a checkpoint by name.
 
     Example:
         >>> CheckpointFiles("a-folder-that-is-not-there", "1_Pooling").name("config.json")
@@ -28,10 +28,10 @@ class CheckpointFiles:
         return str(PurePosixPath(self.folder) / file)
 
     def find(self, file: str) -> Path | None:
-        """Where a file is on this machine; None where there is none, or no way to the hub."""
+        """The path of a file on this machine; None if there is none, or the hub cannot be reached."""
         name = PurePosixPath(self.folder) / file
         if name.is_absolute() or ".." in name.parts:
-            raise LabelwoodError(f"{self.checkpoint} names a file outside of itself, {str(name)!r}: give another one")
+            raise LabelwoodError(f"{self.checkpoint} names a file outside its folder, {str(name)!r}: give another one")
         if Path(self.checkpoint).is_dir():
             found = Path(self.checkpoint) / name
             return found if found.is_file() else None
@@ -39,12 +39,12 @@ class CheckpointFiles:
 
         try:
             cached = cached_file(self.checkpoint, str(name))
-        except (OSError, ValueError):  # it is known by what it lacks; that there is no such checkpoint is said later
+        except (OSError, ValueError):  # a file may be missing; if the whole checkpoint is, a later error says so
             return None
         return None if cached is None else Path(cached)
 
     def read(self, file: str) -> Path:
-        """Where a file is that there must be; raises `LabelwoodError` where there is none."""
+        """The path of a required file; raises `LabelwoodError` if there is none."""
         found = self.find(file)
         if found is None:
             raise LabelwoodError(
@@ -67,7 +67,7 @@ class CheckpointFiles:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A table from a file; raises `LabelwoodError` where it has none.
+    """Reads a JSON object from a file; raises `LabelwoodError` if there is none.
 
     Example:
         >>> import tempfile

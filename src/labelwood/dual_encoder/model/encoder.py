@@ -1,4 +1,4 @@
-"""Tokens to vectors: a transformer from a checkpoint, or a small one of our own."""
+"""Encodes tokens as vectors: with a transformer from a checkpoint, or with a small encoder of our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from labelwood.dual_encoder.gpu.packing import PACKED, register_packed_attention
-from labelwood.dual_encoder.model.architectures import checked_config, new_model, settings_from
+from labelwood.dual_encoder.model.architectures import check_config, new_model, settings_from
 from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer, Tokenizer, WordHasher
 from labelwood.dual_encoder.settings import EncoderSettings, Pooling
 from labelwood.errors import LabelwoodError, ModelError, ParameterError
@@ -23,7 +23,7 @@ TINY_DIM = 64
 
 
 class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
-    """Turns batches of tokens into vectors u, one a text and not of unit length; `unit` scales them.
+    """Encodes batches of tokens as vectors u, one per text. They are not of unit length; `unit` scales them.
 
     Example:
         >>> encoder = TinyEncoder(16)
@@ -34,11 +34,11 @@ class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
 
     dim: int
     tokenizer: Tokenizer
-    most_tokens: int | None = None  # that a text can have; None where there is no limit
+    most_tokens: int | None = None  # the most tokens of a text; None if there is no limit
 
     @abstractmethod
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
-        """u of texts that are end to end; see `tokens.Packed`."""
+        """u of packed texts; see `tokens.Packed`."""
 
     @abstractmethod
     def state(self) -> State:
@@ -46,7 +46,7 @@ class Encoder(nn.Module, ABC):  # type: ignore[misc]  # torch is not typed here
 
 
 class TinyEncoder(Encoder):
-    """The mean of the embeddings of a text's words: for tests, and for a first impression on a CPU.
+    """The mean of the embeddings of a text's words: for tests, and for first trials on a CPU.
 
     Example:
         >>> TinyEncoder(dim=8).dim
@@ -65,7 +65,7 @@ class TinyEncoder(Encoder):
         return mean_pooled(self.words(ids), real)
 
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
-        """u of texts that are end to end."""
+        """u of packed texts."""
         return packed_mean(self.words(ids), owners, bounds)
 
     def state(self) -> State:
@@ -75,7 +75,7 @@ class TinyEncoder(Encoder):
 
 
 class CheckpointEncoder(Encoder):
-    """A transformer of the library transformers with the tokenizer it was trained with.
+    """A model of the library transformers with the tokenizer it was trained with.
 
     Example:
         >>> from tokenizers import Tokenizer, models
@@ -90,18 +90,18 @@ class CheckpointEncoder(Encoder):
     def __init__(self, model: Any, tokenizer: SubwordTokenizer, pooling: str = "mean") -> None:
         super().__init__()
         if getattr(model, "pooler", None) is not None:
-            model.pooler = None  # made for another task, and learned by none of ours
-        self.model = model.float()  # whatever its checkpoint was kept in: what is learned must not be rounded to that
+            model.pooler = None  # it is for another task and is not trained here
+        self.model = model.float()  # weights must not be rounded to half precision, even if the checkpoint's are
         self.tokenizer: SubwordTokenizer = tokenizer
         self.pooling = pooling
         self.dim = int(model.config.hidden_size)
         self.first_position, self.most_tokens = _positions(model)
         if not 0 <= tokenizer.pad_id <= tokenizer.highest_id < model.config.vocab_size:
             raise LabelwoodError(
-                f"the tokenizer's tokens go to {tokenizer.highest_id} with {tokenizer.pad_id} for padding, and the "
+                f"the tokenizer has tokens up to {tokenizer.highest_id} and {tokenizer.pad_id} for padding, but the "
                 f"encoder has {model.config.vocab_size}: give a checkpoint whose files belong together"
             )
-        self.eval()  # as its model is: dropout is for training
+        self.eval()  # like its model: dropout is only for training
 
     def forward(self, ids: Any, real: Any) -> Any:
         """u, texts × dim."""
@@ -109,7 +109,7 @@ class CheckpointEncoder(Encoder):
         return mean_pooled(hidden, real) if self.pooling == "mean" else hidden[:, 0]
 
     def packed(self, ids: Any, positions: Any, owners: Any, bounds: Any, longest: int) -> Any:
-        """u of texts that are end to end; needs packed attention."""
+        """u of packed texts; needs packed attention."""
         hidden = self.model(
             input_ids=ids[None],
             position_ids=self.first_position + positions[None],
@@ -120,7 +120,7 @@ class CheckpointEncoder(Encoder):
         return packed_mean(hidden, owners, bounds) if self.pooling == "mean" else hidden[bounds[:-1]]
 
     def __setstate__(self, state: Any) -> None:
-        """In another process transformers may have yet to know the attention that this encoder uses."""
+        """Registers packed attention if needed: transformers may not know it in a new process."""
         super().__setstate__(state)
         if self.model.config._attn_implementation == PACKED:
             register_packed_attention()
@@ -134,7 +134,7 @@ class CheckpointEncoder(Encoder):
 
 
 def unit(vectors: Any) -> Any:
-    """Vectors of unit length, in single precision.
+    """Scales vectors to unit length, in single precision.
 
     Example:
         >>> unit(torch.tensor([[3.0, 4.0]])).tolist()
@@ -144,7 +144,7 @@ def unit(vectors: Any) -> Any:
 
 
 def mean_pooled(hidden: Any, real: Any) -> Any:
-    """The mean over the tokens that are real.
+    """The mean over the real tokens of each text.
 
     Example:
         >>> mean_pooled(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).tolist()
@@ -155,7 +155,7 @@ def mean_pooled(hidden: Any, real: Any) -> Any:
 
 
 def packed_mean(hidden: Any, owners: Any, bounds: Any) -> Any:
-    """The mean over the tokens of each text, texts end to end.
+    """The mean over the tokens of each packed text.
 
     Example:
         >>> hidden = torch.tensor([[2.0], [4.0], [9.0]])
@@ -175,13 +175,13 @@ def check_tokens(encoder: Encoder, settings: EncoderSettings) -> None:
     asked = max(settings.max_tokens, settings.max_label_tokens or 0)
     if encoder.most_tokens is not None and asked > encoder.most_tokens:
         raise ParameterError(
-            f"encoder.max_tokens or max_label_tokens is {asked}, and this encoder reads texts of at most "
+            f"encoder.max_tokens or max_label_tokens is {asked}, but this encoder reads texts of at most "
             f"{encoder.most_tokens} tokens: give a smaller number"
         )
 
 
 def encoder_from_state(state: State) -> Encoder:
-    """The encoder that was saved; raises `ModelError` where its parts contradict each other.
+    """The saved encoder; raises `ModelError` if its parts contradict each other.
 
     Example:
         >>> encoder_from_state(TinyEncoder(dim=4).state()).dim
@@ -191,7 +191,7 @@ def encoder_from_state(state: State) -> Encoder:
         dim, n_words = state.count("dim"), state.count("words")
         words = state.array("words", np.float32, 2)
         if words.shape != (n_words, dim) or n_words < 3:
-            raise ModelError("the encoder's words are not as many as it says: save the model again")
+            raise ModelError("the encoder's number of words is wrong: save the model again")
         encoder: Encoder = TinyEncoder(dim, n_words)
         load_weights(encoder, {"words.weight": words}, verify=state.verify)
         return encoder
@@ -201,7 +201,7 @@ def encoder_from_state(state: State) -> Encoder:
 
 
 def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: bool) -> None:
-    """Fills a module with exactly its weights; others, or ones of another shape, are an error.
+    """Loads weights into a module; missing or additional weights and other shapes are an error.
 
     Example:
         >>> load_weights(nn.Linear(1, 1), {"weight": np.ones((1, 1), np.float32)}, verify=True)
@@ -221,10 +221,10 @@ def load_weights(module: Any, arrays: Mapping[str, NDArray[Any]], *, verify: boo
 
 
 def _positions(model: Any) -> tuple[int, int | None]:
-    """The first position, and how many tokens a text can have: as many as wanted where positions have no vectors."""
+    """The first position, and the most tokens of a text: None if positions have no vectors."""
     embeddings = getattr(model, "embeddings", None)
     padding = getattr(embeddings, "padding_idx", None)
-    first = 0 if padding is None else int(padding) + 1  # RoBERTa and its kin begin to count behind that of padding
+    first = 0 if padding is None else int(padding) + 1  # RoBERTa and similar models count from after the padding
     table = getattr(embeddings, "position_embeddings", None)
     return first, int(table.num_embeddings) - first if isinstance(table, nn.Embedding) else None
 
@@ -238,25 +238,25 @@ def _checkpoint_from(state: State) -> Encoder:
     if text.dtype != np.uint8 or text.ndim != 1 or type(pad_id) is not int or pooling not in get_args(Pooling):
         raise ModelError("the encoder's tokenizer or pooling is missing: save the model again")
     try:
-        settings = checked_config(config, {name: array.shape for name, array in arrays.items()})
+        settings = check_config(config, {name: array.shape for name, array in arrays.items()})
         tokenizer = SubwordTokenizer(text.tobytes().decode(), pad_id=pad_id)
-        # Without memory first: a file that asks for weights it does not hold is found out before they are made.
+        # First without memory: this detects missing weights before any memory is allocated for them.
         with torch.device("meta"):
-            frame = CheckpointEncoder(new_model(settings), tokenizer, pooling)
-        load_weights(frame.model, arrays, verify=state.verify)
+            skeleton = CheckpointEncoder(new_model(settings), tokenizer, pooling)
+        load_weights(skeleton.model, arrays, verify=state.verify)
         encoder = CheckpointEncoder(new_model(settings), tokenizer, pooling)
         load_weights(encoder.model, arrays, verify=False)
-        _try_out(encoder)
+        _check_output(encoder)
     except ModelError:
         raise
-    except Exception as e:  # ours, and transformers' about whatever a strange size leads to
+    except Exception as e:  # our errors, and whatever transformers raises for unusual sizes
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-        raise ModelError(f"the encoder cannot be made from its files ({reason}): save the model again") from None
+        raise ModelError(f"the encoder cannot be restored from its files ({reason}): save the model again") from None
     return encoder
 
 
-def _try_out(encoder: CheckpointEncoder) -> None:
-    """Reads a short text, since settings that pass one by one may still not go together."""
+def _check_output(encoder: CheckpointEncoder) -> None:
+    """Encodes a short text: settings can contradict each other even if each one is valid."""
     n = 8 if encoder.most_tokens is None else min(8, encoder.most_tokens)
     ids = torch.full((1, n), encoder.tokenizer.highest_id)
     with torch.no_grad():

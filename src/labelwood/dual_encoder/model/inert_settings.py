@@ -1,6 +1,6 @@
-"""Settings without a meaning for an encoder's answers, which the configurations of encoders have all the same.
+"""Settings in the configurations of encoders that do not change an encoder's answers.
 
-They are what transformers has for other uses of a model, and what its older versions wrote. None is passed on.
+They are for other uses of a model in transformers, or from its older versions. They are ignored.
 """
 
 _OF_ALL = """

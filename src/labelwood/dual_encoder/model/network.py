@@ -1,4 +1,4 @@
-"""All that is learned: the encoder, and what turns a label's text into its prototype."""
+"""All trained parts: the encoder, and the network that turns a label's text into its prototype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labelwood.dual_encoder.model.prototypes import (
     CentroidMemory,
     FreeVectors,
     LabelPrototypeNetwork,
-    first_centroids,
+    initial_centroids,
     label_clusters,
 )
 from labelwood.dual_encoder.settings import PrimeSettings, PrototypeSettings
@@ -21,7 +21,7 @@ from labelwood.errors import ParameterError
 
 
 class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
-    """An encoder for queries and labels, and the parts that prototypes are made of; absent parts are None.
+    """An encoder for queries and labels, and the parts for prototypes; missing parts are None.
 
     Example:
         >>> from labelwood.dual_encoder.model.encoder import TinyEncoder
@@ -54,7 +54,7 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
             )
 
     @classmethod
-    def begin(
+    def start(
         cls,
         encoder: Encoder,
         settings: PrimeSettings,
@@ -63,25 +63,25 @@ class DualEncoder(nn.Module):  # type: ignore[misc]  # torch is not typed here
         texts: Any,
         Y: Sparse,
     ) -> DualEncoder:
-        """The network before training, from unit vectors that the encoder gives to queries and label texts."""
+        """The network before training, from the encoder's unit vectors of queries and label texts."""
         s, free, memory = settings.prototypes, None, None
         if s.free_vectors and settings.has_prototypes:
             owners = label_clusters(texts, s.free_vectors, seed=settings.training.seed)
             free = FreeVectors(owners, encoder.dim)
         if s.centroids and s.kind == "network":
-            first = first_centroids(queries.cpu().numpy(), Y, texts.cpu().numpy())
+            first = initial_centroids(queries.cpu().numpy(), Y, texts.cpu().numpy())
             memory = CentroidMemory(torch.from_numpy(first), momentum=s.momentum)
         return cls(encoder, s, free=free, centroids=memory)
 
     def prototypes(self, texts: Any, labels: Any) -> Any:
-        """z of some labels from their texts' vectors u; None where texts are all there is."""
+        """z of some labels from their texts' vectors u; None if labels are represented by their texts."""
         if self.kind == "text":
             return None
         free = None if self.free is None else self.free(labels)
-        return self.mixed(texts, free, None if self.centroids is None else self.centroids(labels))
+        return self.mix(texts, free, None if self.centroids is None else self.centroids(labels))
 
-    def mixed(self, texts: Any, free: Any, centroids: Any) -> Any:
-        """Prototypes, of unit length, from their sources, of which free vectors and centroids may be None."""
+    def mix(self, texts: Any, free: Any, centroids: Any) -> Any:
+        """Prototypes of unit length, from vectors of texts, free vectors and centroids; the last two may be None."""
         if self.mixer is not None:
             return self.mixer(texts, free, centroids)
         return unit(texts if self.kind == "text" or free is None else texts + free)

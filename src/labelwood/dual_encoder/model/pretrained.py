@@ -1,4 +1,4 @@
-"""An encoder from a checkpoint of others: its weights, its settings and its tokenizer, and none of its code."""
+"""Loads a pretrained encoder: the weights, settings and tokenizer of a checkpoint, but none of its code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import torch
 from safetensors import SafetensorError, safe_open
 
-from labelwood.dual_encoder.model.architectures import checked_config, known_settings, model_class, new_config
+from labelwood.dual_encoder.model.architectures import check_config, known_settings, model_class, new_config
 from labelwood.dual_encoder.model.checkpoint_files import CheckpointFiles, read_json
 from labelwood.dual_encoder.model.encoder import TINY_DIM, CheckpointEncoder, Encoder, TinyEncoder, check_tokens
 from labelwood.dual_encoder.model.sentence_modules import SentenceModules
@@ -17,14 +17,14 @@ from labelwood.dual_encoder.model.tokenizer import SubwordTokenizer
 from labelwood.dual_encoder.settings import NO_PLACE, EncoderSettings, Pooling
 from labelwood.errors import LabelwoodError, ParameterError
 
-_LARGEST = 10_000_000  # of any dimension
+_LARGEST = 10_000_000  # limit of dimensions
 
 
 def load_encoder(settings: EncoderSettings) -> Encoder:
-    """The encoder that the settings name: "tiny", "tiny:32", a folder of a checkpoint, or its name on the hub.
+    """The encoder that the settings name: "tiny", "tiny:32", the folder of a checkpoint, or its name on the hub.
 
-    Only safetensors weights are read, and no code that comes with a checkpoint is run. An encoder that could not be
-    loaded again from a saved model is refused here, before anything is learned.
+    It reads only safetensors weights, and runs no code of the checkpoint. If an encoder could not be loaded again from
+    a saved model, it is refused here, before training.
 
     Example:
         >>> load_encoder(EncoderSettings(checkpoint="tiny:32")).dim
@@ -33,12 +33,14 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     if settings.is_tiny:
         dim = settings.checkpoint.partition(":")[2]
         if not (dim or str(TINY_DIM)).isdecimal() or not 1 <= int(dim or TINY_DIM) <= _LARGEST:
-            raise ParameterError(f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny" or, say, "tiny:32"')
+            raise ParameterError(
+                f'encoder.checkpoint is {settings.checkpoint!r}: write "tiny", or "tiny:32" for example'
+            )
         return TinyEncoder(int(dim or TINY_DIM))
     if settings.checkpoint.startswith(NO_PLACE):
         raise ParameterError(
-            f"the model learned with an encoder in a folder {settings.checkpoint.removeprefix(NO_PLACE)!r}, and does "
-            "not say where that was: set encoder.checkpoint to its place"
+            f"the model was trained with an encoder in a folder {settings.checkpoint.removeprefix(NO_PLACE)!r}, and "
+            "does not say where it was: set encoder.checkpoint to its path"
         )
     modules = SentenceModules.of(settings.checkpoint)
     pooling = _pooling(settings, modules)
@@ -51,7 +53,7 @@ def load_encoder(settings: EncoderSettings) -> Encoder:
     words = _tokenizer(files, pad_id=int(model.config.pad_token_id or 0))
     encoder = CheckpointEncoder(model, words, pooling)
     check_tokens(encoder, settings)
-    _try(encoder, settings)
+    _check_length(encoder, settings)
     return encoder
 
 
@@ -69,21 +71,21 @@ def _weights(files: CheckpointFiles) -> dict[str, Any]:
 
 
 def _model(checkpoint: str, config: Mapping[str, Any], weights: Mapping[str, Any]) -> Any:
-    """The model with its weights, of which none may be lacking; transformers knows their older names."""
+    """The model with its weights; none may be missing. transformers translates old names of weights."""
     kind = model_class(config)
     prefix = f"{kind.base_model_prefix}."
-    settings = checked_config(config, {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items()})
-    # The state is at hand, so that nothing is looked for: no file of an adapter, nothing on the hub.
+    settings = check_config(config, {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items()})
+    # The weights are given as arguments, so transformers does not look for files or use the hub.
     arguments = {"config": new_config(settings), "state_dict": dict(weights), "dtype": torch.float32}
     try:
         with _quiet():
             model, report = kind.from_pretrained(None, output_loading_info=True, **arguments)
     except (RuntimeError, TypeError) as e:
         raise ValueError(str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__) from None
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name.split("."))  # which is not used
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name.split("."))  # not used
     if missing:
         raise LabelwoodError(
-            f"the encoder {checkpoint!r} lacks {missing[0]!r} and would have it at random: "
+            f"the encoder {checkpoint!r} lacks the weights {missing[0]!r}, which would be random: "
             "give a checkpoint with all weights"
         )
     return model
@@ -102,24 +104,24 @@ def _tokenizer(files: CheckpointFiles, pad_id: int) -> SubwordTokenizer:
 
 
 def _pooling(settings: EncoderSettings, modules: SentenceModules) -> str:
-    """As is wanted, or as the checkpoint does."""
+    """The pooling of the settings, or else that of the checkpoint."""
     pooling = settings.pooling or modules.pooling
     if pooling not in get_args(Pooling):
         raise LabelwoodError(
-            f"the encoder {settings.checkpoint!r} pools its tokens by {pooling}, which is not known here: "
+            f"the encoder {settings.checkpoint!r} pools its tokens by {pooling}, which is not supported: "
             'set encoder.pooling to "mean" or "cls"'
         )
     return pooling
 
 
-def _try(encoder: Encoder, settings: EncoderSettings) -> None:
-    """Reads a text of as many tokens as there may be, since not every encoder says how many it can read."""
+def _check_length(encoder: Encoder, settings: EncoderSettings) -> None:
+    """Encodes a text of the largest length: not every encoder says how many tokens it can read."""
     n_tokens = max(settings.max_tokens, settings.max_label_tokens or 0)
     ids = torch.full((1, n_tokens), encoder.tokenizer.pad_id)
     try:
         with torch.inference_mode():
             encoder(ids, torch.ones_like(ids, dtype=torch.bool))
-    except Exception as e:  # whatever its code raises
+    except Exception as e:  # whatever transformers raises
         reason = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
         raise LabelwoodError(
             f"the encoder {settings.checkpoint!r} cannot read a text of {n_tokens} tokens ({reason}): "
@@ -129,7 +131,7 @@ def _try(encoder: Encoder, settings: EncoderSettings) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the progress bars of transformers, and its report of weights that we do not use."""
+    """Hides the progress bars of transformers and its report of unused weights."""
     from transformers.utils import logging
 
     was_shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""Label prototypes: a label's text, the queries it is an answer to, and a vector it shares with labels like it."""
+"""Label prototypes, made from a label's text, the mean of its queries, and a vector shared with similar labels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from labelwood.dual_encoder.answering.clusters import clusters
 
 
 class LabelPrototypeNetwork(nn.Module):  # type: ignore[misc]  # torch is not typed here
-    """One transformer layer over the sequence of a label's vectors, their mean, and unit length.
+    """One transformer layer over the sequence of a label's vectors, then their mean, scaled to unit length.
 
-    The sequence is the text's vector u as the encoder gives it, then the free vector and the centroid where there are
-    such. There are no positions: each source is told apart by what it looks like.
+    The sequence is the text's vector u from the encoder, then the free vector and the centroid, if they exist. There
+    are no position embeddings: the layer learns to distinguish the sources by their values.
 
     Example:
         >>> network = LabelPrototypeNetwork(8, heads=1, feedforward=16, dropout=0.1)
@@ -35,15 +35,15 @@ class LabelPrototypeNetwork(nn.Module):  # type: ignore[misc]  # torch is not ty
     def forward(self, texts: Any, free: Any = None, centroids: Any = None) -> Any:
         """Prototypes z, labels × dim."""
         sources = [source for source in (texts, free, centroids) if source is not None]
-        with sdpa_kernel(SDPBackend.MATH):  # others are made for long sequences, and this one has three
+        with sdpa_kernel(SDPBackend.MATH):  # the others are for long sequences; this one has three
             mixed = self.layer(torch.stack(sources, dim=1)).mean(dim=1)
         return nn.functional.normalize(mixed.float(), dim=1)
 
 
 class CentroidMemory(nn.Module):  # type: ignore[misc]
-    """The mean of the queries that have a label, followed by a moving average while the encoder learns.
+    """The mean vector of each label's queries, updated as a moving average while the encoder is trained.
 
-    Not learned by gradient, and not scaled to unit length.
+    It has no gradient and is not scaled to unit length.
 
     Example:
         >>> memory = CentroidMemory(torch.zeros(2, 3), momentum=0.9)
@@ -63,10 +63,10 @@ class CentroidMemory(nn.Module):  # type: ignore[misc]
         return self.centroids[labels]
 
     def update(self, labels: Any, queries: Any, *, which: Any) -> None:
-        """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries if it has several.
+        """c ← α c + (1 − α) h (Equation 4), where h is the mean of the label's queries in the batch.
 
-        `which` is the place in `labels` of the label of each query; labels at those places are different ones. Nothing
-        here waits for the device.
+        `which` has, for each query, the place of its label in `labels`; these labels must be different. Nothing here
+        waits for the device.
         """
         with torch.no_grad():
             before = self.centroids[labels]
@@ -94,11 +94,11 @@ class FreeVectors(nn.Module):  # type: ignore[misc]
 
     def forward(self, labels: Any) -> Any:
         """The free vectors of some labels."""
-        return self.bank.index_select(0, self.owners[labels])  # `embedding`, backwards, sorts
+        return self.bank.index_select(0, self.owners[labels])  # the backward pass of `embedding` sorts
 
 
 def label_clusters(embeddings: Any, n_clusters: int, *, seed: int) -> NDArray[np.int64]:
-    """Which cluster each label is in: of a power of two, at most `n_clusters`, that are of the same size.
+    """The cluster of each label. There are a power of two of clusters, at most `n_clusters`, of equal size.
 
     Example:
         >>> of_label = label_clusters(torch.tensor([[1.0, 0], [0, 1.0], [0.9, 0.1], [0.1, 0.9]]), 2, seed=0)
@@ -114,13 +114,13 @@ def label_clusters(embeddings: Any, n_clusters: int, *, seed: int) -> NDArray[np
     return owners
 
 
-def first_centroids(queries: Floats, Y: Sparse, label_texts: Floats) -> Floats:
-    """The mean of the queries' vectors for each label; labels that no query has begin with their text's vector.
+def initial_centroids(queries: Floats, Y: Sparse, label_texts: Floats) -> Floats:
+    """The mean of the queries' vectors for each label; labels without queries start with their text's vector.
 
     Example:
         >>> from labelwood.arrays.rows import from_dense
         >>> Y = from_dense(np.float32([[1, 0], [1, 0]]))
-        >>> first_centroids(np.float32([[1, 0], [0, 1]]), Y, np.float32([[1, 0], [0, -1]])).tolist()
+        >>> initial_centroids(np.float32([[1, 0], [0, 1]]), Y, np.float32([[1, 0], [0, -1]])).tolist()
         [[0.5, 0.5], [0.0, -1.0]]
     """
     counts = np.bincount(Y.indices, minlength=Y.n_cols)

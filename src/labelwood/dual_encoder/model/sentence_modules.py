@@ -1,4 +1,4 @@
-"""What a checkpoint of sentence-transformers has beside its transformer; other checkpoints have nothing."""
+"""Reads the modules of a sentence-transformers checkpoint: where its transformer is, and how it pools."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 from labelwood.dual_encoder.model.checkpoint_files import CheckpointFiles
 from labelwood.errors import LabelwoodError
 
-_HARMLESS = {"Transformer", "Pooling", "Normalize"}
+_SUPPORTED = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}  # newer and older names
 
 
 class SentenceModules(NamedTuple):
-    """Where the transformer is, and how its tokens become one vector.
+    """Where the transformer is, and how its token vectors are pooled.
 
     Example:
         >>> SentenceModules.of("a-folder-without-modules")
         SentenceModules(transformer='', pooling='mean')
     """
 
-    transformer: str  # the folder within the checkpoint; empty where it is the checkpoint itself
-    pooling: str  # "mean", "cls", or another that is not known
+    transformer: str  # the folder within the checkpoint; empty if it is the checkpoint itself
+    pooling: str  # "mean", "cls", or another one that is not supported
 
     @classmethod
     def of(cls, checkpoint: str) -> SentenceModules:
-        """Those of a folder, or of a checkpoint on the hub."""
+        """The modules of a folder, or of a checkpoint on the hub."""
         file = CheckpointFiles(checkpoint).find("modules.json")
         if file is None:
             return cls("", "mean")
@@ -35,11 +35,11 @@ class SentenceModules(NamedTuple):
             transformer = next(path for kind, path in listed if kind == "Transformer")
         except (OSError, ValueError, KeyError, TypeError, StopIteration):
             raise LabelwoodError(f"{file} does not list the modules of an encoder: give another checkpoint") from None
-        others = {kind for kind, _ in listed} - _HARMLESS
+        others = {kind for kind, _ in listed} - _SUPPORTED
         if others:
             raise LabelwoodError(
-                f"{checkpoint} has a module {min(others)} behind its transformer, which would be left out: "
-                "give a checkpoint with a transformer and pooling alone"
+                f"{checkpoint} has a module {min(others)} after its transformer, which is not supported: "
+                "give a checkpoint with only a transformer and pooling"
             )
         poolings = [path for kind, path in listed if kind == "Pooling"]
         return cls(transformer, _pooling_of(checkpoint, poolings[0]) if poolings else "mean")

@@ -1,4 +1,4 @@
-"""Texts to token numbers."""
+"""Turns texts into token numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from threading import Lock
 from typing import Any, Protocol
 from zlib import crc32
 
-from labelwood.dual_encoder.model.tokenizer_check import checked
+from labelwood.dual_encoder.model.tokenizer_check import check_tokenizer
 from labelwood.errors import LabelwoodError
 
 _WORD = re.compile(r"\w+")
-_MAKING = Lock()
-_BLOCK = 1 << 18  # characters that are read at once
+_LOCK = Lock()
+_BLOCK = 1 << 18  # characters that are tokenised at a time
 
 
 class Tokenizer(Protocol):
@@ -38,7 +38,7 @@ class Tokenizer(Protocol):
 
 
 class WordHasher:
-    """Words are numbered by a hash of their lower-case letters; nothing to learn or to keep.
+    """Numbers words by a hash of their lower-case letters; it needs no training and no vocabulary.
 
     Example:
         >>> WordHasher(100).encode(["A dog", "a  DOG!", ""], max_tokens=8)
@@ -64,7 +64,7 @@ class WordHasher:
 
 
 class SubwordTokenizer:
-    """The tokenizer of a checkpoint, kept as the text of its `tokenizer.json`: data, and never code.
+    """The tokenizer of a checkpoint, stored as the text of its `tokenizer.json`: data, never code.
 
     Example:
         >>> from tokenizers import Tokenizer, models
@@ -78,47 +78,47 @@ class SubwordTokenizer:
 
         self.text = text
         self.pad_id = pad_id
-        with _refusing("the tokenizer's file cannot be used"):
-            self._rules: Any = Rules.from_str(checked(text))
-        self._cutting: dict[int, Any] = {}  # the rules that cut texts, by the length
+        with _as_own_error("the tokenizer's file cannot be used"):
+            self._rules: Any = Rules.from_str(check_tokenizer(text))
+        self._truncating: dict[int, Any] = {}  # tokenizers that truncate texts, by length
 
     def encode(self, texts: Sequence[str], max_tokens: int) -> list[list[int]]:
-        """The tokens of each text, at most `max_tokens` with those that mark begin and end."""
-        rules = self._cutting.get(max_tokens) or self._made_to_cut(max_tokens)
+        """The tokens of each text, at most `max_tokens` including special tokens."""
+        rules = self._truncating.get(max_tokens) or self._truncating_rules(max_tokens)
         found: list[list[int]] = []
         for block in _blocks(texts):
-            with _refusing("the tokenizer cannot read a text"):
+            with _as_own_error("the tokenizer cannot read a text"):
                 try:
                     encodings = rules.encode_batch(block)
                 except TypeError:
                     _check_characters(block)
                     raise
-            # Marks of begin and end are not cut off where these alone are too many.
+            # The library does not cut off special tokens if these alone are too many.
             found.extend(encoding.ids[:max_tokens] for encoding in encodings)
         return found
 
-    def _made_to_cut(self, max_tokens: int) -> Any:
-        """Rules of their own for each length: while one thread reads with them, no other can change them."""
+    def _truncating_rules(self, max_tokens: int) -> Any:
+        """A tokenizer for each length: a tokenizer cannot be changed while another thread uses it."""
         from tokenizers import Tokenizer as Rules
 
-        with _MAKING, _refusing("the tokenizer's file cannot be used"):
-            if max_tokens not in self._cutting:
-                rules = Rules.from_str(checked(self.text)) if self._cutting else self._rules
+        with _LOCK, _as_own_error("the tokenizer's file cannot be used"):
+            if max_tokens not in self._truncating:
+                rules = Rules.from_str(check_tokenizer(self.text)) if self._truncating else self._rules
                 rules.enable_truncation(max_tokens)
-                self._cutting[max_tokens] = rules
-        return self._cutting[max_tokens]
+                self._truncating[max_tokens] = rules
+        return self._truncating[max_tokens]
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return int(self._rules.get_vocab_size(with_added_tokens=True))
 
     @cached_property
     def highest_id(self) -> int:
-        """The largest number of a token, marks of begin and end included."""
-        with _refusing("the tokenizer cannot read a text"):
-            marks = self._rules.encode("").ids
-        return int(max(*self._rules.get_vocab(with_added_tokens=True).values(), *marks, self.pad_id))
+        """The largest token number, including special tokens."""
+        with _as_own_error("the tokenizer cannot read a text"):
+            special = self._rules.encode("").ids
+        return int(max(*self._rules.get_vocab(with_added_tokens=True).values(), *special, self.pad_id))
 
     def fingerprint(self) -> str:
         """Another one if the same text may have other tokens."""
@@ -126,7 +126,7 @@ class SubwordTokenizer:
 
 
 def _blocks(texts: Sequence[str]) -> Iterator[list[str]]:
-    """A part of the texts at a time, since Ctrl-C is heard between calls of the library in Rust, and not within."""
+    """Splits texts into blocks, since Ctrl-C works only between calls of the library in Rust."""
     block: list[str] = []
     n_characters = 0
     for text in texts:
@@ -140,7 +140,7 @@ def _blocks(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _check_characters(texts: Sequence[str]) -> None:
-    """Raises an error that names the text, where one has half of a surrogate pair: that is no character."""
+    """Raises an error that names the text, if one has half of a surrogate pair, which is no character."""
     for text in texts:
         try:
             text.encode()
@@ -151,8 +151,8 @@ def _check_characters(texts: Sequence[str]) -> None:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Turns an error of the library in Rust into ours; its panics are no `Exception`, and would pass as Ctrl-C does."""
+def _as_own_error(what: str) -> Iterator[None]:
+    """Turns errors of the library in Rust into ours. Its panics are not of the class `Exception`."""
     try:
         yield
     except LabelwoodError:

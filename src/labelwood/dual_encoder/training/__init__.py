@@ -1,1 +1,1 @@
-"""How a dual encoder learns."""
+"""Training of a dual encoder."""

@@ -1,4 +1,4 @@
-"""Training on disk: a folder in the format of models, replaced in one step, from which the same weights come out."""
+"""Checkpoints of training: a folder in the format of models, replaced in one step, to continue with the same result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KIND = "prime-checkpoint"
 
 
 def save(trainer: Trainer) -> None:
-    """Writes all that training goes on with; a kill at any moment leaves the checkpoint before or this one."""
+    """Saves all that training needs to continue; after a kill at any moment, the old or the new checkpoint is there."""
     assert trainer.checkpoints is not None
     tables = {
         "bank": _array(trainer.bank),
@@ -48,7 +48,7 @@ def save(trainer: Trainer) -> None:
 
 
 def resume(trainer: Trainer) -> None:
-    """Takes back what was saved, if anything was; a checkpoint of other data or settings is an error."""
+    """Restores a checkpoint, if there is one; it is an error if it has other data or settings."""
     assert trainer.checkpoints is not None
     if not store.is_model(trainer.checkpoints):
         store.check_target(trainer.checkpoints)
@@ -64,7 +64,7 @@ def resume(trainer: Trainer) -> None:
     except ModelError:
         raise
     except (KeyError, TypeError, ValueError, RuntimeError) as e:
-        raise ModelError(f"{trainer.checkpoints} is damaged ({e!r}): remove it to begin anew") from None
+        raise ModelError(f"{trainer.checkpoints} is damaged ({e!r}): remove it to start again") from None
 
 
 def _restore(trainer: Trainer, state: State) -> None:
@@ -78,15 +78,15 @@ def _restore(trainer: Trainer, state: State) -> None:
     trainer.order.members = np.array(state.array("members", np.int64, 1))
     trainer.order.starts = np.array(state.array("starts", np.int64, 1))
     trainer.sampler.hard = HardNegatives(np.array(state.array("hard", np.int32, 2)))
-    if not _fit_together(trainer):
+    if not _tables_match(trainer):
         raise ValueError("tables of other data")
     n_random = len(random_state(trainer.device))
     randomness = [torch.from_numpy(np.array(state.array(f"random-{i}", np.uint8, 1))) for i in range(n_random)]
     set_random_state(randomness, trainer.device)
 
 
-def _fit_together(trainer: Trainer) -> bool:
-    """Whether the tables are of these queries and labels, so that none of their numbers leads astray."""
+def _tables_match(trainer: Trainer) -> bool:
+    """Whether the tables fit these queries and labels, so that all their numbers are in range."""
     n, order, hard = len(trainer.pairs.queries), trainer.order, trainer.sampler.hard.labels
     return bool(
         trainer.bank.shape == (n, trainer.network.encoder.dim)
@@ -109,9 +109,9 @@ def _array(tensor: Any) -> NDArray[Any]:
 
 
 def _fingerprint(trainer: Trainer) -> str:
-    """Of everything that decides which weights come out, except where a checkpoint is made."""
+    """A fingerprint of everything that decides the resulting weights, so not of when checkpoints are written."""
     settings = trainer.settings.model_dump(mode="json")
-    del settings["training"]["checkpoint_every"], settings["classifiers"]  # these begin when this training is over
+    del settings["training"]["checkpoint_every"], settings["classifiers"]  # classifiers are trained later
     digest = sha256(repr((settings, trainer.device.type)).encode())
     for pairs in (trainer.pairs, trainer.held_out):
         if pairs is not None:

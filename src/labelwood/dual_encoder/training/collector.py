@@ -1,4 +1,4 @@
-"""Keeps Python's collector of garbage from stalling the steps of training."""
+"""Keeps Python's garbage collector from delaying training steps."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_WANTED = 10_000  # objects: where a program wants them passed over, there are more; some hundred are from the start on
+_MIN_FROZEN = 10_000  # with more frozen objects, the program uses `gc.freeze` itself; Python starts with some hundred
 
 
 @contextmanager
-def undisturbed() -> Iterator[Callable[[], None]]:
-    """Gives a function that collects garbage now and lets later collections pass over all that is left.
+def frozen_collector() -> Iterator[Callable[[], None]]:
+    """Yields a function that collects garbage and then freezes all objects, so that later collections skip them.
 
-    A full collection looks at every object of the process. Compiling an encoder leaves a great many, much of it
-    garbage, and to look at them takes longer than a step, while a GPU has nothing to do. In the end
-    collections look at everything again. Where the program has had objects passed over before, that is left to it.
+    A full collection visits every object of the process. Compiling an encoder creates very many objects, and visiting
+    them takes longer than a step, while the GPU is idle. At the end the objects are unfrozen. If the program has frozen
+    objects itself, nothing is done.
 
     Example:
         >>> before = gc.get_freeze_count()
-        >>> with undisturbed() as settle:
+        >>> with frozen_collector() as settle:
         ...     settle()
         ...     gc.get_freeze_count() > before
         True
@@ -27,15 +27,15 @@ def undisturbed() -> Iterator[Callable[[], None]]:
         True
     """
 
-    is_ours = gc.get_freeze_count() < _WANTED
+    is_unused = gc.get_freeze_count() < _MIN_FROZEN
 
     def settle() -> None:
-        if is_ours:
+        if is_unused:
             gc.collect()
             gc.freeze()
 
     try:
         yield settle
     finally:
-        if is_ours:
+        if is_unused:
             gc.unfreeze()

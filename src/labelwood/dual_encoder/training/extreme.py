@@ -1,7 +1,7 @@
-"""Classifiers on top of an encoder that no longer learns: a weight vector of its own for each label (PRIME W).
+"""Classifiers on top of a trained encoder that no longer changes: a weight vector for each label (PRIME W).
 
-They begin at the prototypes. What a label's text and centroid cannot say they learn from its rows; a label without rows
-keeps its prototype.
+They start as the prototypes, and learn from a label's rows what its text and centroid do not contain. A label without
+rows keeps its prototype.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCORES = ("fused", "prototypes", "classifiers")
 
 
 class ClassifierTrainer:
-    """Learns the weights from unit vectors of queries, of which each has a label, on the device where these are.
+    """Trains the weights from unit vectors of queries, all with a label, on the device of these vectors.
 
     The labels of a step are all those of its queries, and only their weights change. Pairs in `never_negative`, by
     default `Y`, are never negatives. `done`, `total` and `note` are for progress bars.
@@ -63,7 +63,7 @@ class ClassifierTrainer:
         self.done, self.total, self.note = 0, s.epochs * self.n_batches, ""
 
     def train(self) -> Floats:
-        """Runs all epochs; returns labels × dim of unit length."""
+        """Runs all epochs; returns the weights, labels × dim, of unit length."""
         for epoch in range(self.settings.epochs):
             order = self.order.of_epoch(epoch)
             losses = [self.step(order[at : at + self.settings.size]) for at in range(0, len(order), self.settings.size)]
@@ -103,7 +103,7 @@ class ClassifierTrainer:
         )
 
     def rate(self, step: int) -> float:
-        """The share of the learning rate that a step, counted from 0, uses: up in a line, then down to zero."""
+        """The factor of the learning rate in a step, counted from 0: it rises linearly, then falls linearly to zero."""
         warm_up = min(self.settings.warm_up, self.total)
         if step < warm_up:
             return (step + 1) / warm_up
@@ -111,7 +111,7 @@ class ClassifierTrainer:
 
 
 def classifier_scores(prototypes: Floats, classifiers: Floats | None, scores: str) -> Floats:
-    """The vectors to search, labels × dim: of both a label has the mean, whose inner product is the mean of theirs.
+    """The vectors to search, labels × dim. "fused" is the mean of both, which also gives the mean of both scores.
 
     Example:
         >>> a, b = np.float32([[1, 0]]), np.float32([[0, 1]])

@@ -1,7 +1,7 @@
-"""Gradients of large batches in little memory: texts pass the encoder twice, a chunk at a time.
+"""Gradients of large batches in little memory: texts are encoded twice, one chunk at a time.
 
-First without a graph, to have all vectors that the loss needs; its gradient for them then stands for the loss when
-each chunk passes again with a graph. The result is the gradient of the whole batch.
+The first pass, without a graph, gives all vectors for the loss, and the loss gives their gradients. In the second pass,
+each chunk is encoded with a graph and its vectors' gradients are propagated. The result is the gradient of the batch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Ids = NDArray[np.int64]
 
 
 class CachedEmbeddings:
-    """Vectors of texts, whose gradient `backward` hands on to the encoder; `chunks` hold each text's place once.
+    """Vectors of texts; `backward` propagates their gradient to the encoder. `chunks` hold each text's place once.
 
     Example:
         >>> weight = torch.ones(1, requires_grad=True)
@@ -46,7 +46,7 @@ class CachedEmbeddings:
         self.vectors = self._leaf[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(self._device)]
 
     def backward(self) -> None:
-        """Adds the gradient of the encoder's weights, with the dropout of the first time."""
+        """Adds the gradient of the encoder's weights, with the same dropout as in the first pass."""
         gradients = self._leaf.grad.split([len(chunk) for chunk in self._chunks])
         for chunk, state, gradient in zip(self._chunks, self._randomness, gradients, strict=True):
             with randomness(state, self._device):
@@ -55,7 +55,7 @@ class CachedEmbeddings:
 
 
 def random_state(device: Any) -> list[Any]:
-    """Where torch's random numbers are, on the CPU and on the device.
+    """The states of torch's random generators, on the CPU and on the device.
 
     Example:
         >>> len(random_state(torch.device("cpu")))
@@ -66,7 +66,7 @@ def random_state(device: Any) -> list[Any]:
 
 
 def set_random_state(states: list[Any], device: Any) -> None:
-    """Continues with the random numbers that came next when `random_state` was asked.
+    """Restores the states that `random_state` returned.
 
     Example:
         >>> before = random_state(torch.device("cpu"))
@@ -82,7 +82,7 @@ def set_random_state(states: list[Any], device: Any) -> None:
 
 @contextmanager
 def randomness(states: list[Any], device: Any) -> Iterator[None]:
-    """Uses other random numbers meanwhile.
+    """Uses other states of random generators inside the block.
 
     Example:
         >>> cpu = torch.device("cpu")

@@ -1,4 +1,4 @@
-"""What a training step minimises."""
+"""The objective that training minimises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labelwood.dual_encoder.training.losses import decoupled_softmax, make_loss,
 
 
 class Relations(NamedTuple):
-    """What is true of a batch, on the device.
+    """The true pairs of a batch, on the device.
 
     Example:
         >>> truth = marked((2, 3), torch.tensor([0, 1]), torch.tensor([0, 1]))
@@ -26,14 +26,14 @@ class Relations(NamedTuple):
 
 
 def marked(shape: tuple[int, int], rows: Any, columns: Any) -> Any:
-    """A table that is True where row and column are a pair of those given.
+    """A boolean table that is True for the given pairs of rows and columns.
 
     Example:
         >>> marked((2, 2), torch.tensor([0]), torch.tensor([1])).int().tolist()
         [[0, 1], [0, 0]]
     """
     table = torch.zeros(shape, dtype=torch.bool, device=rows.device)
-    # Written as ``table[rows, columns] = True``, it would wait for all that the GPU still has to do.
+    # ``table[rows, columns] = True`` would wait for the GPU.
     table.view(-1).index_fill_(0, rows * shape[1] + columns, True)
     return table
 
@@ -41,12 +41,12 @@ def marked(shape: tuple[int, int], rows: Any, columns: Any) -> Any:
 class Objective:
     """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5), and an anchor in each L.
 
-    Where most positives trail the hardest negatives, as at the beginning, or all the time where answers are many and
-    few of them are known, a margin costs the less, the less vectors differ: all are drawn to one point. The anchor, a
-    softmax, is far from its least there.
+    Most positives are behind the hardest negatives at the start, or always if only few of many true answers are known.
+    Then a loss with a margin is smallest if all vectors are equal, so they collapse to one point. The anchor, a
+    softmax, is large at such a point and prevents this.
 
-    Called with unit vectors of queries, of the columns' texts and of their prototypes, which are None where labels
-    are represented by their texts; returns the sum and its parts by name.
+    It is called with unit vectors of queries, of the columns' texts and of their prototypes. The last are None if
+    labels are represented by their texts. It returns the sum and its parts by name.
 
     Example:
         >>> relations = Relations(torch.eye(2, dtype=torch.bool), torch.tensor([[0], [1]]), torch.tensor([0, 1]))
@@ -61,7 +61,7 @@ class Objective:
         self._loss = make_loss(settings.loss)
 
     def loss(self, similarities: Any, truth: Any, positives: Any) -> Any:
-        """Of one relation: what the settings name, and the anchor."""
+        """The loss of one relation, with the anchor."""
         anchor, temperature = self.weights.anchor, self.weights.anchor_temperature
         if self._fuses(similarities, positives):
             from labelwood.dual_encoder.gpu.kernels.fused_losses import fused_triplets
@@ -86,9 +86,9 @@ class Objective:
         return has_triplets and can_fuse(similarities, positives, self.of_triplets.negatives)
 
     def __call__(self, queries: Any, texts: Any, prototypes: Any, relations: Relations) -> tuple[Any, dict[str, Any]]:
-        """The number to minimise, and what it is made of."""
+        """The value to minimise, and its parts."""
         w, (truth, positives, owners) = self.weights, relations
-        # Half precision would round similarities by as much as a twentieth of a margin.
+        # In half precision, similarities would have rounding errors of up to a twentieth of a margin.
         with torch.autocast(queries.device.type, enabled=False):
             by_text = queries.float() @ texts.float().T
             parts = {}
@@ -102,8 +102,7 @@ class Objective:
                 parts["query_to_label"] = w.query_to_label * self.loss(by_text, truth, positives)
             if w.label_to_query and len(owners):
                 columns = slice(len(owners))
-                # Laid out anew: what follows goes along rows, which are far apart in a transposed matrix.
-                turned = by_text.T[columns].contiguous(), truth.T[columns].contiguous()
-                backwards = self.loss(*turned, owners[:, None])
-                parts["label_to_query"] = w.label_to_query * backwards
+                # Contiguous, because the loss works along rows, which are scattered in a transposed matrix.
+                transposed = by_text.T[columns].contiguous(), truth.T[columns].contiguous()
+                parts["label_to_query"] = w.label_to_query * self.loss(*transposed, owners[:, None])
             return sum(parts.values()), parts

@@ -1,4 +1,4 @@
-"""AdamW with the groups and the course of learning rates that dual encoders use."""
+"""AdamW with the parameter groups and the learning rate schedule of dual encoders."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from labelwood.dual_encoder.settings import TrainingSettings
 from labelwood.errors import ModelError
 
-_WARM_UP = 100  # steps, where there are many
+_WARM_UP = 100  # steps, unless training is short
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Optimiser:
-    """Steps down the gradient: no decay for biases, layer norms and free vectors; linear warm-up, then linear to zero.
+    """AdamW without decay of biases, layer norms and free vectors; linear warm-up, then linear decay to zero.
 
     Example:
         >>> layer = torch.nn.Linear(2, 1)
@@ -32,14 +32,14 @@ class Optimiser:
         self.warm_up = min(self._warm_up(), total_steps)
         self.names: list[str] = []
         device = next(network.parameters()).device
-        on_gpu = device.type == "cuda"  # there one kernel for all weights, which may be recorded
+        on_gpu = device.type == "cuda"  # then one kernel updates all weights and can be recorded
         groups = self._groups(network)
         self._adam = torch.optim.AdamW(
             groups, lr=settings.learning_rate, eps=settings.epsilon, fused=on_gpu, capturable=on_gpu
         )
         self._peaks = [group["lr"] for group in self._adam.param_groups]
         for group in self._adam.param_groups if on_gpu else ():
-            group["lr"] = torch.tensor(group["lr"], device=device)  # where what is recorded finds it
+            group["lr"] = torch.tensor(group["lr"], device=device)  # recorded steps read it from here
 
     def _warm_up(self) -> int:
         asked = self.settings.warm_up
@@ -64,7 +64,7 @@ class Optimiser:
         ]
 
     def rate(self, step: int) -> float:
-        """The share of the learning rate that a step, counted from 0, uses."""
+        """The factor of the learning rate in a step, counted from 0."""
         if step < self.warm_up:
             return (step + 1) / self.warm_up
         return max(0.0, (self.total_steps - step) / max(1, self.total_steps - self.warm_up))
@@ -79,7 +79,7 @@ class Optimiser:
                 group["lr"] = rate
 
     def step(self, scaler: Any) -> None:
-        """Changes the weights by the gradient that has been gathered, and forgets it."""
+        """Updates the weights by the accumulated gradient and clears it."""
         scaler.step(self._adam)
         scaler.update()
         self._adam.zero_grad(set_to_none=True)
@@ -94,12 +94,12 @@ class Optimiser:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on with the moments that `arrays` returned."""
+        """Restores the moments that `arrays` returned."""
         state: dict[int, dict[str, Any]] = {}
         for i, name in enumerate(self.names):
             found = {m: arrays[f"{name}.{m}"] for m in _MOMENTS if f"{name}.{m}" in arrays}
             if found.keys() != set(_MOMENTS) and found:
-                raise ModelError(f"the checkpoint lacks a moment of {name}: remove it to begin anew")
+                raise ModelError(f"the checkpoint lacks a moment of {name}: remove it to start again")
             if found:
                 state[i] = {m: torch.from_numpy(np.array(values)) for m, values in found.items()}
         self._adam.load_state_dict({"state": state, "param_groups": self._adam.state_dict()["param_groups"]})

@@ -1,7 +1,7 @@
-"""Networks that learn from bags of instances: Deep-MIML and its co-attention form.
+"""Networks that learn from bags of instances: Deep-MIML and its variant with co-attention.
 
-`bags` checks what is passed in, `network` computes in NumPy what a trained network says, `training` teaches one with
-torch, and `classifier` joins them. Only `training` needs torch.
+`bags` checks the input, `network` computes the answers of a trained network in NumPy, `training` trains a network with
+torch, and `classifier` brings them together. Only `training` needs torch.
 """
 
 from labelwood.groups.multi_instance.classifier import MultiInstanceClassifier

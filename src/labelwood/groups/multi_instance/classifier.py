@@ -1,4 +1,4 @@
-"""Learns what single instances are from labels of whole bags."""
+"""Learns to label single instances from labels of bags."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ if TYPE_CHECKING:
     from labelwood.store import State
 
 Amount: TypeAlias = Annotated[float, Ge(0)]
-_MOST_TIMES = 1 << 24  # up to it, single precision counts exactly
-_WORTH_A_THREAD = 10_000_000  # products of two numbers in a step
-_SAME = 1e-6  # what is left of a vector's length without the mean if it was the mean
+_MAX_COUNT = 1 << 24  # single precision holds whole numbers exactly up to here
+_WORK_PER_THREAD = 10_000_000  # multiplications in a step that make another thread worthwhile
+_EPSILON = 1e-6  # a vector that differs from the mean by less, relative to its length, equals the mean
 _ARRAYS = {"hidden_weights": 2, "hidden_bias": 1, "concept_weights": 3, "concept_bias": 2, "offsets": 1}
 
 
 class MultiInstanceClassifier(FeatureModel):
-    """A network that scores every instance for every label, and a bag by its best instance for the label.
+    """A network that scores every instance for every label; a bag's score for a label is that of its best instance.
 
-    This is Deep-MIML, and with `label_embeddings` its co-attention form: there an instance counts for a label the
-    more, the nearer it is to the label's embedding than the other instances of its bag. Trained on bags, it answers
-    for single instances (`predict_topk`) and for bags (`predict_bags`).
+    This is Deep-MIML, and with `label_embeddings` its variant with co-attention: an instance then counts more for a
+    label if it is nearer to the label's embedding than the other instances of its bag. The network is trained on bags,
+    and answers for single instances (`predict_topk`) and for bags (`predict_bags`).
 
-    Learning needs torch (``pip install 'labelwood[deep]'``); a saved network loads and answers without it. The same
-    seed gives the same weights on the same device with the same number of threads. Unlike the other models, it takes
-    counts in `Y` for what they are, and the order of label columns decides which random weights a label begins with.
+    Training needs torch (``pip install 'labelwood[deep]'``); a saved network loads and answers without it. The same
+    seed gives the same weights on the same device with the same number of threads. Unlike other models, this one uses
+    the counts in `Y`, and the order of label columns decides the random initial weights of a label.
 
     Parameters:
         hidden: Units of the layer between features and concepts.
-        concepts: How many ways of looking each label may have; the best one counts.
-        label_embeddings: None for Deep-MIML; for co-attention labels × features, an object that has learned such
-            `label_embeddings_`, or a function that makes them: ``function(X, groups, Y)``.
-        centre: Whether embeddings are taken less what all labels have in common, the mean of them. In large bags labels
-            else choose much the same instances.
+        concepts: Concepts of each label, which may differ in what they look for; the best one counts.
+        label_embeddings: None for Deep-MIML. For co-attention: labels × features, a fitted object with
+            `label_embeddings_`, or a function that returns them, ``function(X, groups, Y)``.
+        centre: Whether the mean of all embeddings is subtracted from each. Otherwise, in large bags, all labels choose
+            nearly the same instances.
         temperature: τ, how sharply labels choose among a bag's instances; 0 is Deep-MIML.
-        affinity: How near an instance and a label are: by "cosine", whatever the instance's length, or by their
-            inner "product", where a good τ depends on the scale of features.
-        loss: "softmax" learns the share of each label in its bag, so counts in `Y` matter; "sigmoid" learns which
-            labels a bag has, each by itself. A bag without labels teaches only the latter anything.
-        epochs: How often every bag is learned from.
-        batch_size: Bags a step.
-        learning_rate: How far a step goes.
-        weight_decay: How much each step shortens the weights, relative to the learning rate.
-        seed: Decides the first weights and the order of bags.
-        device: Where to learn, as torch names it; None is the GPU, if there is one.
+        affinity: The similarity of an instance and a label: "cosine", or the inner "product", where a good τ depends
+            on the scale of features.
+        loss: "softmax" learns the share of each label in its bag, so counts in `Y` matter. "sigmoid" learns for each
+            label whether a bag has it. Only "sigmoid" can learn from a bag without labels.
+        epochs: How often the network sees every bag.
+        batch_size: Bags in a step.
+        learning_rate: The size of a step.
+        weight_decay: How much each step shrinks the weights, relative to the learning rate.
+        seed: Decides the initial weights and the order of bags.
+        device: Where to train, in torch's notation; None is the GPU, if there is one.
         verbose: Whether to show progress while training.
-        n_threads: Threads to answer with, and to learn with where there is no GPU; all cores if not given.
+        n_threads: Threads for answers, and for training without a GPU; all cores if not given.
 
-    Fitted attributes: `network_`, `epochs_` (how many were finished), and `labels_per_row_`, the rounded mean number
-    of labels for an instance.
+    Fitted attributes: `network_`, `epochs_` (the number of finished epochs), and `labels_per_row_`, the rounded mean
+    number of labels per instance.
 
     Example:
         >>> X, groups = np.eye(3)[[0, 1, 2, 0, 1, 2]], [0, 0, 1, 1, 2, 2]
@@ -120,10 +120,10 @@ class MultiInstanceClassifier(FeatureModel):
         self.n_threads = n_threads
 
     def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
-        """Bags and bags × labels, whose entries count how often a bag has a label; `row_weights` are of bags.
+        """Checks bags and the counts of their labels, bags × labels. `row_weights` has a weight for each bag.
 
-        Bags are rows and the group of each; or (rows, groups), a list of matrices, an array of bags × instances ×
-        features, or plain rows, each a bag of its own.
+        Bags are rows with a group each, (rows, groups), a list of matrices, an array of bags × instances × features, or
+        plain rows as bags of one.
         """
         training.check_torch()
         bags = as_bags((X, given["groups"]) if "groups" in given else X)
@@ -141,7 +141,7 @@ class MultiInstanceClassifier(FeatureModel):
         return self.epochs_ > 0
 
     def _fit(self, examples: Examples) -> None:
-        """An interrupt from the keyboard leaves what was learned until the last epoch that was finished."""
+        """Trains the network. After Ctrl-C, the model keeps the network of the last finished epoch."""
         bags, Y, weights = examples.X, examples.Y, examples.row_weights
         embeddings = self._embeddings(bags, Y)
         network = Network.random(
@@ -151,7 +151,7 @@ class MultiInstanceClassifier(FeatureModel):
             n_labels=Y.n_cols,
             seed=self.seed,
         )
-        network = replace(self._attending(network, embeddings), offsets=self._first_offsets(Y))
+        network = replace(self._with_embeddings(network, embeddings), offsets=self._first_offsets(Y))
         device = devices.find_device(self.device)
         course = training.Course(
             epochs=self.epochs,
@@ -171,15 +171,15 @@ class MultiInstanceClassifier(FeatureModel):
                 self.network_, self.epochs_ = learned, epochs
 
     def _useful_threads(self, bags: Bags, n_labels: int) -> int:
-        """So many threads have enough to do; with more they would wait for each other."""
+        """The number of threads that have enough work; more threads would only wait for each other."""
         rows = min(self.batch_size, len(bags)) * len(bags.order) / len(bags)
         work = rows * self.hidden * (self.n_features_in_ + self.concepts * n_labels)
-        return int(np.clip(work // _WORTH_A_THREAD, 1, thread_count(self.n_threads)))
+        return int(np.clip(work // _WORK_PER_THREAD, 1, thread_count(self.n_threads)))
 
     def _first_offsets(self, Y: Sparse) -> Floats:
-        """What to say of a bag that shows nothing: nothing if labels share, otherwise how frequent each label is.
+        """The initial offsets: zeros for the softmax loss, otherwise the log-odds of each label.
 
-        Rare labels would else be learned by pushing all that is above zero down to where ReLU is flat.
+        Without them, training would first learn that labels are rare, and push units to where ReLU is flat.
         """
         if self.loss == "softmax":
             return np.zeros(Y.n_cols, np.float32)
@@ -188,13 +188,13 @@ class MultiInstanceClassifier(FeatureModel):
         return odds
 
     def _embeddings(self, bags: Bags, Y: Sparse) -> Floats | None:
-        """L, labels × features, from what was given."""
+        """L, labels × features, from the parameter `label_embeddings`."""
         given = self.label_embeddings
         if given is None:
             return None
         if isinstance(given, str):
             raise ParameterError(
-                f"label_embeddings is {given!r}, and embeddings that were given are not kept as a parameter: "
+                f"label_embeddings is {given!r}; a saved model does not keep embeddings as a parameter: "
                 "give labels × features, an object with label_embeddings_, or a function"
             )
         if hasattr(given, "label_embeddings_"):
@@ -203,17 +203,17 @@ class MultiInstanceClassifier(FeatureModel):
             rows = bags.rows.to_scipy() if isinstance(bags.rows, Sparse) else bags.rows
             given = given(rows, bags.groups, Y.to_scipy())
         elif hasattr(given, "fit"):
-            raise ParameterError(f"label_embeddings is {given!r}, which has not learned yet: call its fit first")
+            raise ParameterError(f"label_embeddings is {given!r}, which is not fitted: call its fit first")
         embeddings = _as_embeddings(given, Y.n_cols, shape_of(bags.rows)[1])
-        return _centred(embeddings) if self.centre else embeddings
+        return _centre(embeddings) if self.centre else embeddings
 
-    def _attending(self, network: Network, embeddings: Floats | None) -> Network:
+    def _with_embeddings(self, network: Network, embeddings: Floats | None) -> Network:
         return replace(network, embeddings=embeddings, temperature=self.temperature, affinity=self.affinity)
 
     def predict_bags(
         self, bags: Any, k: int = 5, *, include: Any = None, exclude: Any = None, min_score: float | None = None
     ) -> TopK:
-        """The `k` best labels of each bag, best first; bags as for `fit`, the rest as in `Model.predict_topk`.
+        """The `k` best labels of each bag, best first. Give bags as for `fit`, the rest as for `Model.predict_topk`.
 
         Example:
             >>> model = MultiInstanceClassifier(epochs=100, learning_rate=0.01).fit(np.eye(3), np.eye(3))
@@ -231,7 +231,7 @@ class MultiInstanceClassifier(FeatureModel):
         return self.network_.rows_topk(X, k, limits, self.learned_with_["loss"], thread_count(self.n_threads))
 
     def state(self) -> State:
-        """Everything the store needs; label embeddings are kept with the weights, not as a parameter."""
+        """Everything the store needs; label embeddings are saved with the weights, not as a parameter."""
         state = super().state()
         given = None if self.learned_with_["label_embeddings"] is None else "given"
         fitted = {**state.fitted, "epochs": self.epochs_}
@@ -249,7 +249,7 @@ class MultiInstanceClassifier(FeatureModel):
         if "label_embeddings" in state.arrays:
             embeddings = state.array("label_embeddings", np.float32, 2)
         self.epochs_ = state.count("epochs")
-        self.network_ = self._attending(Network(**arrays), embeddings)
+        self.network_ = self._with_embeddings(Network(**arrays), embeddings)
         self._check_network(state.verify)
 
     def _check_network(self, verify: bool) -> None:
@@ -275,14 +275,14 @@ def _as_counts(Y: Any, n_bags: int) -> Sparse:
     counts = as_features(Y, sparse_only=True, name="Y")
     assert isinstance(counts, Sparse)
     if counts.n_rows != n_bags:
-        raise LabelwoodError(f"Y has {counts.n_rows} rows and there are {n_bags} bags: give each bag its row of labels")
+        raise LabelwoodError(f"Y has {counts.n_rows} rows and there are {n_bags} bags: give one row of labels per bag")
     if counts.n_cols == 0:
         raise LabelwoodError("Y has no label column: give at least one label")
     if (counts.values < 0).any():
         raise LabelwoodError("Y holds numbers below zero: give how often each bag has each label")
-    if counts.values.max(initial=0) > _MOST_TIMES:
+    if counts.values.max(initial=0) > _MAX_COUNT:
         raise LabelwoodError(
-            f"Y says that a bag has a label {counts.values.max():g} times: give counts of at most {_MOST_TIMES}"
+            f"Y says that a bag has a label {counts.values.max():g} times: give counts of at most {_MAX_COUNT}"
         )
     return counts
 
@@ -291,18 +291,18 @@ def _as_embeddings(given: Any, n_labels: int, n_features: int) -> Floats:
     embeddings = as_features(given, name="label_embeddings")
     if shape_of(embeddings) != (n_labels, n_features):
         raise ParameterError(
-            f"label_embeddings is of shape {shape_of(embeddings)} and there are {n_labels} labels and {n_features} "
-            "features: give each label a vector of as many numbers as there are features"
+            f"label_embeddings has the shape {shape_of(embeddings)}, but there are {n_labels} labels and {n_features} "
+            "features: give each label a vector with one number per feature"
         )
     return np.array(embeddings.to_scipy().toarray() if isinstance(embeddings, Sparse) else embeddings)
 
 
-def _centred(embeddings: Floats) -> Floats:
-    """Less their mean and as long as before; one alone is left as it is, and so are some that are all the same."""
+def _centre(embeddings: Floats) -> Floats:
+    """Subtracts the mean and restores the lengths; a single embedding and equal embeddings do not change."""
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
     moved = embeddings - embeddings.mean(axis=0)
     left = np.linalg.norm(moved, axis=1, keepdims=True)
-    if len(embeddings) == 1 or (left <= _SAME * lengths).all():
+    if len(embeddings) == 1 or (left <= _EPSILON * lengths).all():
         return embeddings
-    centred: Floats = (moved * lengths / np.where(left > _SAME * lengths, left, np.inf)).astype(np.float32)
+    centred: Floats = (moved * lengths / np.where(left > _EPSILON * lengths, left, np.inf)).astype(np.float32)
     return centred

@@ -1,11 +1,11 @@
-"""What a network says about instances and bags, in NumPy: answers need no torch.
+"""Computes a network's scores for instances and bags in NumPy: answers need no torch.
 
     V1 = ReLU(ReLU(X W + b) U + c)       instances × concepts × labels
     V2 = max of V1 over concepts         instances × labels
     M  = g · softmax(τ X Lᵀ)             instances × labels, the softmax over the g instances of a bag
-    Ŷ  = max of V2 ⊙ M over instances    one number a label
+    Ŷ  = max of V2 ⊙ M over instances    one number per label
 
-Without label embeddings L, or with τ = 0, M is 1 and this is Deep-MIML; so it is for a bag of one instance.
+Without label embeddings L, with τ = 0, or for a bag of one instance, M is 1 and this is Deep-MIML.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from labelwood.contract.limits import Limits
 from labelwood.groups.multi_instance.bags import Bags, rows_of
 
 Loss: TypeAlias = Literal["softmax", "sigmoid"]
-_BLOCK = 32  # rows whose scores by all concepts are in memory at a time
+_BLOCK = 32  # rows whose scores of all concepts are in memory at a time
 _LOWEST = float(np.finfo(np.float32).min)
-_ROWS = 1 << 10  # instances of bags that are looked at together, if bags are not larger
+_CHUNK = 1 << 10  # instances that are scored together; a larger bag is scored alone
 
 
 @dataclass(frozen=True)
 class Network:
-    """The weights, and the label embeddings that attend to instances.
+    """The weights, and label embeddings for attention to instances.
 
     Example:
         >>> network = Network.random(n_features=3, hidden=4, concepts=2, n_labels=5, seed=0)
@@ -43,14 +43,14 @@ class Network:
     hidden_bias: Floats
     concept_weights: Floats  # hidden × concepts × labels
     concept_bias: Floats  # concepts × labels
-    offsets: Floats  # a number a label that is added to Ŷ; zeros where the loss is softmax
+    offsets: Floats  # one number per label, added to Ŷ; zeros if the loss is softmax
     embeddings: Floats | None = None  # labels × features
     temperature: float = 0.0
     affinity: Literal["cosine", "product"] = "cosine"
 
     @classmethod
     def random(cls, *, n_features: int, hidden: int, concepts: int, n_labels: int, seed: int) -> Network:
-        """A network that has not learned, without label embeddings."""
+        """A network with random weights, without label embeddings."""
         rng = np.random.default_rng(seed)
 
         def layer(n_in: int, *out: int) -> Floats:
@@ -61,19 +61,19 @@ class Network:
             hidden_weights=layer(n_features, hidden),
             hidden_bias=np.zeros(hidden, np.float32),
             concept_weights=layer(hidden, concepts, n_labels),
-            # Above zero, so that no label begins where ReLU is flat and nothing can be learned.
+            # Above zero, so that no label starts where ReLU is flat and has no gradient.
             concept_bias=np.full((concepts, n_labels), 0.1, np.float32),
             offsets=np.zeros(n_labels, np.float32),
         )
 
     @property
     def n_labels(self) -> int:
-        """How many labels it tells apart."""
+        """The number of labels."""
         return len(self.offsets)
 
     @property
     def attends(self) -> bool:
-        """Whether M can be other than 1."""
+        """Whether there is attention: whether M can differ from 1."""
         return self.embeddings is not None and self.temperature > 0
 
     def instance_scores(self, rows: Features, n_threads: int = 1) -> Floats:
@@ -87,15 +87,15 @@ class Network:
             best: Floats = outer.max(axis=1)
             return best
 
-        return _by_blocks(rows, self.n_labels, block_scores)
+        return _in_blocks(rows, self.n_labels, block_scores)
 
     def affinities(self, rows: Features, n_threads: int = 1) -> Floats:
-        """X Lᵀ, of rows brought to unit length if the affinity is the cosine."""
+        """X Lᵀ, with rows scaled to unit length if the affinity is the cosine."""
         assert self.embeddings is not None
         columns = np.ascontiguousarray(self.embeddings.T)
         if self.affinity == "product":
-            return _by_blocks(rows, self.n_labels, lambda block: product(block, columns, n_threads))
-        return _by_blocks(rows, self.n_labels, lambda block: product(unit(block), columns, n_threads))
+            return _in_blocks(rows, self.n_labels, lambda block: product(block, columns, n_threads))
+        return _in_blocks(rows, self.n_labels, lambda block: product(unit(block), columns, n_threads))
 
     def bag_scores(self, bags: Bags, first: int, last: int, n_threads: int = 1) -> Floats:
         """Ŷ of the bags from `first` to before `last`."""
@@ -115,23 +115,23 @@ class Network:
         return shares * np.repeat(sizes, sizes)[:, None].astype(np.float32)
 
     def rows_topk(self, rows: Features, k: int, limits: Limits, loss: Loss, n_threads: int) -> TopK:
-        """The best labels of rows that stand alone."""
-        parts = [np.arange(at, min(at + _ROWS, shape_of(rows)[0])) for at in range(0, shape_of(rows)[0], _ROWS)]
+        """The best labels of single rows."""
+        parts = [np.arange(at, min(at + _CHUNK, shape_of(rows)[0])) for at in range(0, shape_of(rows)[0], _CHUNK)]
         scores = (self.instance_scores(rows_of(rows, part), n_threads) for part in parts)
-        return _joined([best(part + self.offsets, k, limits, loss) for part in scores], k)
+        return _concatenate([top_labels(part + self.offsets, k, limits, loss) for part in scores], k)
 
     def bags_topk(self, bags: Bags, k: int, limits: Limits, loss: Loss, n_threads: int) -> TopK:
         """The best labels of whole bags."""
         tops, first = [], 0
         while first < len(bags):
-            last = max(first + 1, int(np.searchsorted(bags.starts, bags.starts[first] + _ROWS, side="right")) - 1)
-            tops.append(best(self.bag_scores(bags, first, last, n_threads) + self.offsets, k, limits, loss))
+            last = max(first + 1, int(np.searchsorted(bags.starts, bags.starts[first] + _CHUNK, side="right")) - 1)
+            tops.append(top_labels(self.bag_scores(bags, first, last, n_threads) + self.offsets, k, limits, loss))
             first = last
-        return _joined(tops, k)
+        return _concatenate(tops, k)
 
 
 def unit(rows: Floats) -> Floats:
-    """Rows of unit length; a row of zeros stays as it is.
+    """Rows scaled to unit length; a row of zeros does not change.
 
     Example:
         >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
@@ -142,40 +142,40 @@ def unit(rows: Floats) -> Floats:
     return rows / lengths
 
 
-def best(logits: Floats, k: int, limits: Limits, loss: Loss) -> TopK:
-    """The k labels with the largest logits of each row, with their chances as scores.
+def top_labels(logits: Floats, k: int, limits: Limits, loss: Loss) -> TopK:
+    """The k labels with the largest logits of each row, with their probabilities as scores.
 
     Example:
         >>> from labelwood.contract.limits import NO_LIMITS
-        >>> best(np.array([[0.0, 2.0, -1.0]], np.float32), 2, NO_LIMITS, "sigmoid").ids
+        >>> top_labels(np.array([[0.0, 2.0, -1.0]], np.float32), 2, NO_LIMITS, "sigmoid").ids
         array([[1, 0]], dtype=int32)
     """
     is_number = ~np.isnan(logits)
-    if not np.isfinite(logits).all():  # weights so large that sums of them overflow
+    if not np.isfinite(logits).all():  # weights so large that their sums overflow
         logits = np.nan_to_num(logits, nan=_LOWEST, posinf=-_LOWEST, neginf=_LOWEST)
-    chances = _chances(logits, loss)
-    barred = (chances < limits.min_score) | ~is_number
+    probabilities = _probabilities(logits, loss)
+    excluded = (probabilities < limits.min_score) | ~is_number
     if len(limits.allowed):
-        barred |= limits.allowed == 0
-    # By logits, for chances near one round to the same number.
-    ids = np.argsort(np.where(barred, np.inf, -logits), axis=1, kind="stable")[:, :k]
-    out = np.take_along_axis(barred, ids, axis=1)
-    scores = np.take_along_axis(chances, ids, axis=1)
+        excluded |= limits.allowed == 0
+    # Sorted by logits, because probabilities near one round to the same number.
+    ids = np.argsort(np.where(excluded, np.inf, -logits), axis=1, kind="stable")[:, :k]
+    out = np.take_along_axis(excluded, ids, axis=1)
+    scores = np.take_along_axis(probabilities, ids, axis=1)
     return TopK(np.where(out, -1, ids).astype(np.int32), np.where(out, np.float32(-np.inf), scores))
 
 
-def _chances(logits: Floats, loss: Loss) -> Floats:
-    chances: Floats
+def _probabilities(logits: Floats, loss: Loss) -> Floats:
+    probabilities: Floats
     if loss == "sigmoid":
-        small = np.exp(-np.abs(logits))  # never too large
-        chances = np.where(logits >= 0, 1, small) / (1 + small)
-        return chances
+        small = np.exp(-np.abs(logits))  # cannot overflow
+        probabilities = np.where(logits >= 0, 1, small) / (1 + small)
+        return probabilities
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    chances = powers / powers.sum(axis=1, keepdims=True)
-    return chances
+    probabilities = powers / powers.sum(axis=1, keepdims=True)
+    return probabilities
 
 
-def _by_blocks(rows: Features, n_out: int, function: Callable[[Floats], Floats]) -> Floats:
+def _in_blocks(rows: Features, n_out: int, function: Callable[[Floats], Floats]) -> Floats:
     out = np.empty((shape_of(rows)[0], n_out), np.float32)
     for at in range(0, len(out), _BLOCK):
         out[at : at + _BLOCK] = function(dense(rows, at, min(at + _BLOCK, len(out))))
@@ -183,7 +183,7 @@ def _by_blocks(rows: Features, n_out: int, function: Callable[[Floats], Floats])
 
 
 def product(rows: Floats, matrix: Floats, n_threads: int = 1) -> Floats:
-    """Rows × a matrix. NumPy's depends, in the last bit, on where in its block a row stands, and so on its company.
+    """Rows × a matrix. With NumPy, the last bit of a row's product would depend on the other rows.
 
     Example:
         >>> product(np.float32([[1, 2]]), np.float32([[3], [4]]))
@@ -203,7 +203,7 @@ def dense(rows: Features, first: int, last: int) -> Floats:
     return part
 
 
-def _joined(tops: list[TopK], k: int) -> TopK:
+def _concatenate(tops: list[TopK], k: int) -> TopK:
     if not tops:
         return TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
     return TopK(np.concatenate([top.ids for top in tops]), np.concatenate([top.scores for top in tops]))

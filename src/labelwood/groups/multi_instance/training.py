@@ -1,4 +1,4 @@
-"""Teaches a network with torch. Nothing else here imports it."""
+"""Trains a network with torch. This is the only module here that imports torch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from labelwood.errors import LabelwoodError
 from labelwood.groups.multi_instance.bags import Bags, ranges, rows_of
 from labelwood.groups.multi_instance.network import Loss, Network
 
-_SHARE = 0.5  # of a device's free memory that rows may take; the rest is for what training computes
-# What is learned. Decay is for weights only: a bias that shrinks says nothing about how simple a network is.
+_GPU_SHARE = 0.5  # share of a GPU's free memory that rows may take; training needs the rest
+# The parameters that are trained. Only weights decay: small biases do not make a network simpler.
 _WEIGHTS, _BIASES = ("hidden_weights", "concept_weights"), ("hidden_bias", "concept_bias")
 
 
@@ -28,13 +28,13 @@ def check_torch() -> None:
     """
     if find_spec("torch") is None:
         raise LabelwoodError(
-            "a multi-instance network learns with torch, which is not installed: pip install 'labelwood[deep]'"
+            "a multi-instance network needs torch to learn, which is not installed: pip install 'labelwood[deep]'"
         )
 
 
 @dataclass
 class Course:
-    """How to learn, and how far it has come.
+    """The settings of a training, and its progress.
 
     Example:
         >>> Course(epochs=3, batch_size=8).loss
@@ -47,16 +47,16 @@ class Course:
     weight_decay: float = 0.0
     loss: Loss = "softmax"
     seed: int = 0
-    done: int = 0  # steps, of `total`, for whoever shows progress
+    done: int = 0  # finished steps of `total`, for a progress bar
     total: int = 0
 
 
 def epochs(
     network: Network, bags: Bags, Y: Sparse, *, weights: Floats, course: Course, device: Any
 ) -> Iterator[Network]:
-    """Learns, and yields the network after each epoch.
+    """Trains, and yields the network after each epoch.
 
-    `Y` has a row a bag, with counts of labels; `weights` say how much bags count, and may be empty.
+    `Y` has one row per bag, with counts of labels. `weights` are the weights of bags, and may be empty.
 
     Example:
         >>> from labelwood.groups.multi_instance.bags import as_bags
@@ -75,9 +75,9 @@ def epochs(
         {"params": [p for name, p in learned.items() if name not in _WEIGHTS], "weight_decay": 0.0},
     ]
     optimiser = torch.optim.AdamW(groups, lr=course.learning_rate)
-    forward = Forward(learned, _hot_embeddings(network, device), network.affinity)
-    take, targets = taker(bags.rows, device), _targets(Y, course.loss)
-    rng = np.random.default_rng([course.seed, 1])  # numbers other than those the weights began with
+    forward = Forward(learned, _scaled_embeddings(network, device), network.affinity)
+    take, targets = row_loader(bags.rows, device), _targets(Y, course.loss)
+    rng = np.random.default_rng([course.seed, 1])  # a random stream other than that of the initial weights
     all_sizes = bags.sizes
     course.total = course.epochs * -(-len(bags) // course.batch_size)
     for _ in range(course.epochs):
@@ -93,15 +93,17 @@ def epochs(
             losses.mean().backward()
             optimiser.step()
             course.done += 1
-        yield _checked(replace(network, **{n: p.detach().cpu().numpy().copy() for n, p in learned.items()}), course)
+        yield _check_finite(
+            replace(network, **{n: p.detach().cpu().numpy().copy() for n, p in learned.items()}), course
+        )
 
 
 @dataclass(frozen=True)
 class Forward:
-    """The network as torch computes it: from the rows of some bags, one after the other, to the bags' logits."""
+    """The network in torch: computes logits of bags from their rows, bag after bag."""
 
     learned: dict[str, Any]
-    hot: Any  # τ L, or None where M is 1
+    scaled_embeddings: Any  # τ L, or None if M is 1
     affinity: str = "cosine"
 
     def __call__(self, rows: Any, sizes: NDArray[np.int64]) -> Any:
@@ -111,8 +113,8 @@ class Forward:
         if len(sizes) and (sizes == sizes[0]).all():
             shape = len(sizes), int(sizes[0]), -1
             scores = scores.view(shape)
-            if self.hot is not None:
-                scores = scores * (int(sizes[0]) * self._heat(rows).view(shape).softmax(dim=1))
+            if self.scaled_embeddings is not None:
+                scores = scores * (int(sizes[0]) * self._scaled_affinities(rows).view(shape).softmax(dim=1))
             return scores.amax(dim=1) + offsets
         return self._padded(scores, rows, sizes) + offsets
 
@@ -123,16 +125,16 @@ class Forward:
         outer = inner @ w["concept_weights"].flatten(1) + w["concept_bias"].flatten()
         return outer.relu().view(-1, *w["concept_bias"].shape).amax(dim=1)
 
-    def _heat(self, rows: Any) -> Any:
+    def _scaled_affinities(self, rows: Any) -> Any:
         """τ X Lᵀ."""
         import torch
 
         if self.affinity == "cosine":
             rows = torch.nn.functional.normalize(rows, dim=1)
-        return rows @ self.hot.T
+        return rows @ self.scaled_embeddings.T
 
     def _padded(self, scores: Any, rows: Any, sizes: NDArray[np.int64]) -> Any:
-        """Ŷ of bags of different sizes: the scores, not the rows, are filled up to the largest."""
+        """Ŷ of bags of different sizes. Scores, not rows, are padded to the size of the largest bag."""
         import torch
 
         real = torch.from_numpy(np.arange(sizes.max()) < sizes[:, None]).to(scores.device)[:, :, None]
@@ -142,19 +144,19 @@ class Forward:
             return space.masked_scatter(real, values)
 
         scores = filled(scores, 0.0)
-        if self.hot is not None:
+        if self.scaled_embeddings is not None:
             counts = torch.from_numpy(sizes).to(scores)[:, None, None]
-            scores = scores * (counts * filled(self._heat(rows), -torch.inf).softmax(dim=1))
+            scores = scores * (counts * filled(self._scaled_affinities(rows), -torch.inf).softmax(dim=1))
         return scores.masked_fill(~real, -torch.inf).amax(dim=1)
 
 
-def taker(rows: Features, device: Any) -> Callable[[NDArray[np.int64]], Any]:
-    """A function that gives some of the rows as a dense tensor on the device.
+def row_loader(rows: Features, device: Any) -> Callable[[NDArray[np.int64]], Any]:
+    """A function that returns some of the rows as a dense tensor on the device.
 
-    Dense rows move to a GPU once if there is room; otherwise, and if they are sparse, a batch at a time.
+    Dense rows move to a GPU at once if there is enough memory. Otherwise, and for sparse rows, each batch moves alone.
 
     Example:
-        >>> taker(np.eye(3, dtype=np.float32), "cpu")(np.array([2])).tolist()
+        >>> row_loader(np.eye(3, dtype=np.float32), "cpu")(np.array([2])).tolist()
         [[0.0, 0.0, 1.0]]
     """
     import torch
@@ -162,21 +164,21 @@ def taker(rows: Features, device: Any) -> Callable[[NDArray[np.int64]], Any]:
     device = torch.device(device)
     if isinstance(rows, Sparse):
         return lambda which: torch.from_numpy(rows_of(rows, which).to_scipy().toarray()).to(device)  # type: ignore[union-attr]
-    if device.type == "cuda" and rows.nbytes < _SHARE * torch.cuda.mem_get_info(device)[0]:
-        there = torch.tensor(rows, device=device)
-        return lambda which: there[torch.from_numpy(which).to(device)]
+    if device.type == "cuda" and rows.nbytes < _GPU_SHARE * torch.cuda.mem_get_info(device)[0]:
+        on_gpu = torch.tensor(rows, device=device)
+        return lambda which: on_gpu[torch.from_numpy(which).to(device)]
     return lambda which: torch.from_numpy(rows[which]).to(device)
 
 
 def _tensors(network: Network, loss: Loss, device: Any) -> dict[str, Any]:
     import torch
 
-    # With the softmax loss all labels' offsets could rise together without a change: there are none.
+    # The softmax does not change if all offsets rise together, so this loss trains no offsets.
     names = (*_WEIGHTS, *_BIASES, *(("offsets",) if loss == "sigmoid" else ()))
     return {n: torch.tensor(getattr(network, n), device=device, requires_grad=True) for n in names}
 
 
-def _hot_embeddings(network: Network, device: Any) -> Any:
+def _scaled_embeddings(network: Network, device: Any) -> Any:
     import torch
 
     if not network.attends:
@@ -186,7 +188,7 @@ def _hot_embeddings(network: Network, device: Any) -> Any:
 
 
 def _targets(Y: Sparse, loss: Loss) -> Callable[[NDArray[np.int64]], Floats]:
-    """What the bags of a batch should come to: shares of labels that add up to one, or a one for each label."""
+    """Returns a function for the targets of a batch of bags: shares of labels with sum one, or a one for each label."""
     counts = Y.to_scipy()
     if loss == "sigmoid":
         return lambda batch: np.sign(counts[batch].toarray())
@@ -203,7 +205,7 @@ def _losses(logits: Any, targets: Any, loss: Loss) -> Any:
     return pairs.sum(dim=1)
 
 
-def _checked(network: Network, course: Course) -> Network:
+def _check_finite(network: Network, course: Course) -> Network:
     if not all(np.isfinite(getattr(network, name)).all() for name in (*_WEIGHTS, *_BIASES, "offsets")):
         raise LabelwoodError(f"training with learning_rate={course.learning_rate} ran away: give a smaller one")
     return network

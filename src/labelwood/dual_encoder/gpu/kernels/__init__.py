@@ -1,6 +1,6 @@
-"""What a GPU does faster in kernels of our own, written in Triton: that comes with torch where torch is made for GPUs.
+"""GPU kernels of our own, written in Triton, which comes with torch for GPUs.
 
-Nothing here is needed: each has its like in torch, which serves elsewhere and is what tests compare it with.
+They only save time: for each there is an equivalent in torch, which other devices use and tests compare with.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from importlib.util import find_spec
 from typing import Any
 
 _HAS_TRITON = find_spec("triton") is not None
-_OLDEST = (8, 0)  # generations of GPUs: before, a block of threads has too little memory for texts of 128 tokens
-_MOST_COLUMNS, _MOST_NEGATIVES, _MOST_POSITIVES = 8192, 32, 8  # of a row that a block of threads can hold
+_MIN_CAPABILITY = (8, 0)  # older GPUs have too little shared memory for texts of 128 tokens
+_MOST_COLUMNS, _MOST_NEGATIVES, _MOST_POSITIVES = 8192, 32, 8  # limits of a row that a thread block can hold
 _tried: dict[Any, bool] = {}
 
 
 def can_run(device: Any) -> bool:
-    """Whether kernels run on a device and give what torch gives: tried once, for a compiler can be missing.
+    """Whether kernels run on a device and agree with torch. This is tested once: a compiler may be missing.
 
     Example:
         >>> can_run("cpu")
@@ -25,13 +25,13 @@ def can_run(device: Any) -> bool:
 
     device = torch.device(device)
     if device not in _tried:
-        is_new = device.type == "cuda" and torch.cuda.get_device_capability(device) >= _OLDEST
+        is_new = device.type == "cuda" and torch.cuda.get_device_capability(device) >= _MIN_CAPABILITY
         _tried[device] = _HAS_TRITON and is_new and gives_what_torch_gives(device)
     return _tried[device]
 
 
 def gives_what_torch_gives(device: Any) -> bool:
-    """A trial on a few numbers."""
+    """Whether the fused losses agree with torch on a small example."""
     import torch
 
     from labelwood.dual_encoder.settings import LossSettings
@@ -52,12 +52,12 @@ def gives_what_torch_gives(device: Any) -> bool:
             expected = expected + regulariser(both[0], both[1], truth, positives, **how)
             gradients = [torch.autograd.grad(loss, both)[0] for loss in (found, expected)]
         return bool(torch.allclose(found, expected, atol=1e-4) and torch.allclose(*gradients, atol=1e-4))
-    except Exception:  # whatever goes wrong: without a C compiler, say, Triton cannot launch anything
+    except Exception:  # any failure: without a C compiler, for example, Triton cannot launch kernels
         return False
 
 
 def can_fuse(similarities: Any, positives: Any, n_negatives: int) -> bool:
-    """Whether `fused_losses` is made for similarities of this size, on the device where they are.
+    """Whether `fused_losses` can handle similarities of this size on their device.
 
     Example:
         >>> import torch

@@ -1,7 +1,7 @@
-"""Losses over triplets and the regulariser for GPUs: a kernel each, for what takes torch hundreds.
+"""Losses over triplets and the regulariser for GPUs: one kernel each, instead of hundreds in torch.
 
-A row of similarities is in one piece. Its hardest negatives, its loss and the gradient of that are found before it is
-let go; backwards nothing is left to do but to scale. What is computed is said in `losses`.
+A kernel loads a whole row of similarities and computes its hardest negatives, its loss and the gradient. The backward
+pass only has to scale the gradient. For the definitions see `losses`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _store_row(matrix, row, n_columns, values, WIDTH: tl.constexpr):
 
 @triton.jit
 def _hardest(negatives, K: tl.constexpr, SLOTS: tl.constexpr, WIDTH: tl.constexpr):
-    """The K largest numbers, and where they are; −inf where there are fewer."""
+    """The K largest numbers and their places; −inf if there are fewer."""
     places, slots = tl.arange(0, WIDTH), tl.arange(0, SLOTS)
     best, at = tl.full((SLOTS,), float("-inf"), tl.float32), tl.zeros((SLOTS,), tl.int32)
     for slot in range(K):
@@ -42,7 +42,7 @@ def _hardest(negatives, K: tl.constexpr, SLOTS: tl.constexpr, WIDTH: tl.constexp
 
 @triton.jit
 def _negatives(similarities, truth, row, n_columns, K: tl.constexpr, SLOTS: tl.constexpr, WIDTH: tl.constexpr):
-    """A row's similarities with −inf where a column is true, the K largest of these, and where they are."""
+    """A row's similarities with −inf for true columns, and the K largest of them with their places."""
     row_truth = _row(truth, row, n_columns, 1, WIDTH)
     negatives = tl.where(row_truth != 0, float("-inf"), _row(similarities, row, n_columns, 0.0, WIDTH))
     best, at = _hardest(negatives, K, SLOTS, WIDTH)
@@ -75,7 +75,7 @@ def _triplets(
     K: tl.constexpr,
     SLOTS: tl.constexpr,
 ):
-    """Of one positive: the loss, its slope by the positive's similarity, and those by the negatives'."""
+    """For one positive: the loss, and its derivatives by the similarities of the positive and of the negatives."""
     margins = tl.minimum(tl.maximum(tl.abs(gaps), margin_min), margin_max)
     hinges, slopes = tl.maximum(margins - gaps, 0.0), tl.full((SLOTS,), -1.0, tl.float32)
     if INVERTED:
@@ -101,8 +101,8 @@ def _triplets(
     return tl.sum(weights * hinges, 0), tl.sum(by_gaps, 0), by_weights - by_gaps
 
 
-# Numbers of a batch travel in one piece, so that positives begin at a multiple of sixteen bytes in some batches only: a
-# kernel for each of both would be compiled in the midst of training.
+# A batch's numbers are transferred in one block, so `positives` is aligned to sixteen bytes only in some batches.
+# Without this option, Triton would compile a second kernel in the middle of training.
 @triton.jit(do_not_specialize_on_alignment=["positives"])
 def _relation_kernel(
     similarities,
@@ -111,7 +111,7 @@ def _relation_kernel(
     losses,
     gradients,
     n_columns,
-    share,  # of a row in the mean
+    share,  # the weight of a row in the mean
     margin_min,
     margin_max,
     temperature,
@@ -204,7 +204,7 @@ def _regulariser_kernel(
         active = (missing > 0).to(tl.float32)
         ahead, n_ahead = ahead + tl.maximum(missing, 0.0), n_ahead + active
         direction = tl.where(places == place - row * n_columns, direction - active, direction)
-    texts = tl.load(by_text + row * n_columns + at, mask=at < n_columns, other=0.0)  # beyond them where all is NaN
+    texts = tl.load(by_text + row * n_columns + at, mask=at < n_columns, other=0.0)  # out of range if all are NaN
     surplus = tl.where(best > float("-inf"), tl.maximum(best - texts + margin, 0.0), 0.0)
     for slot in range(K):
         active = (_picked(surplus, slot, SLOTS) > 0).to(tl.float32)
@@ -230,7 +230,7 @@ class _Relation(torch.autograd.Function):  # type: ignore[misc]  # torch is not 
         similarities = similarities.contiguous()
         losses, gradients = similarities.new_empty(len(similarities)), torch.empty_like(similarities)
         tensors = similarities, truth.contiguous(), positives.contiguous(), losses, gradients
-        with torch.cuda.device_of(similarities):  # else kernels go to the current GPU
+        with torch.cuda.device_of(similarities):  # otherwise kernels run on the current GPU
             _relation_kernel[(len(similarities),)](*tensors, similarities.shape[1], **how)
         ctx.save_for_backward(gradients)
         return losses.sum()
@@ -291,5 +291,5 @@ def fused_triplets(
 def fused_regulariser(
     by_text: Any, by_prototype: Any, truth: Any, positives: Any, *, margin: float, n_negatives: int
 ) -> Any:
-    """What `losses.regulariser` says."""
+    """The same as `losses.regulariser`."""
     return _Regulariser.apply(by_text, by_prototype, truth, positives, margin, n_negatives)

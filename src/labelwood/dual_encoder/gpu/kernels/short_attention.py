@@ -1,8 +1,7 @@
-"""Attention of short texts that lie end to end, for GPUs: a kernel for each direction.
+"""Attention of short packed texts on GPUs: one kernel for the forward and one for the backward pass.
 
-The kernels that torch brings work in squares of 128 × 128 tokens. A title has a dozen, and nearly all of such a square
-is then empty. Here a text is in one piece, in the smallest square that holds it, and nothing but what goes in and comes
-out passes through memory.
+Torch's kernels work on tiles of 128 × 128 tokens. A title has about a dozen tokens, so nearly all of the tile is empty.
+Here a whole text is in one tile, the smallest that holds it, and only inputs and outputs pass through memory.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def _launch(kernel: Any, tensors: list[Any], bounds: Any, longest: int, scale: f
     square = max(16, triton.next_power_of_2(longest))
     warps = {16: 1, 32: 2, 64: 4, 128: 8}[square]
     grid = (len(bounds) - 1, heads)
-    with torch.cuda.device_of(bounds):  # kernels go to the current GPU, which need not be the one that holds them
+    with torch.cuda.device_of(bounds):  # otherwise kernels run on the current GPU, which may be another one
         kernel[grid](*tensors, bounds, scale, HEADS=heads, WIDTH=width, LONGEST=square, num_warps=warps)
 
 
@@ -111,7 +110,7 @@ _BACKWARD = "(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor bo
 def short_attention(query: Any, key: Any, value: Any, bounds: Any, longest: int, scale: float) -> Any:
     """Attention of tokens × heads × size within each text; text i is ``bounds[i]:bounds[i + 1]``.
 
-    In half precision and without dropout; texts have at most `longest` tokens, which is at most 128.
+    It needs half precision and has no dropout. Texts have at most `longest` tokens, and `longest` is at most 128.
     """
     tensors = [tensor.contiguous() for tensor in (query, key, value)]
     found = torch.empty_like(tensors[0])

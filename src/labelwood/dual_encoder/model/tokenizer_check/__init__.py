@@ -1,8 +1,8 @@
-"""Checks the file of a tokenizer before the library that runs it sees it.
+"""Checks a tokenizer's file before the tokenizers library reads it.
 
-That library, in Rust, trusts such files: a wrong one ends the process, prints its stack, or takes all time and memory.
+This library, in Rust, trusts such files: a bad one ends the process, prints its stack, or takes all time and memory.
 """
 
-from labelwood.dual_encoder.model.tokenizer_check.file import checked
+from labelwood.dual_encoder.model.tokenizer_check.file import check_tokenizer
 
-__all__ = ["checked"]
+__all__ = ["check_tokenizer"]

@@ -1,7 +1,7 @@
-"""The table of replaced characters in SentencePiece's tokenizers: a trie in one array, and the texts it leads to.
+"""Checks the table of replaced characters in SentencePiece's tokenizers: a trie in one array, and replacement texts.
 
-Each unit of the array is a number of 32 bits: the byte that leads to it, where its own units begin, and whether a text
-ends there. Whoever reads it follows these numbers without a look at where the array ends.
+Each unit of the array is a 32-bit number: the byte that leads to it, where its own units start, and whether a text ends
+there. The library follows these numbers without checking the end of the array.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_LARGEST = 1 << 20  # bytes; that of XLM-RoBERTa has 310 thousand
+_LARGEST = 1 << 20  # bytes; the table of XLM-RoBERTa has 310 thousand
 _DEEPEST = 64  # bytes that are replaced at once
-_LONGEST = 64  # characters in the place of one; the longest that Unicode has are 18
-_CONTINUES, _AWAITED = np.zeros(256, np.bool_), np.full(256, -1, np.int64)  # of a byte that begins: how many follow
+_LONGEST = 64  # characters that replace one; the longest replacement in Unicode has 18
+# UTF-8: whether a byte continues a character, and how many bytes follow a first byte.
+_CONTINUES, _AWAITED = np.zeros(256, np.bool_), np.full(256, -1, np.int64)
 _CONTINUES[0x80:0xC0] = True
 _AWAITED[:0x80], _AWAITED[0xC2:0xE0], _AWAITED[0xE0:0xF0], _AWAITED[0xF0:0xF5] = 0, 1, 2, 3
 
 
 def longest_replacement(text: str) -> int:
-    """The most characters that stand in the place of one; raises `ValueError` for a table that leads out of itself.
+    """The most characters that replace one; raises `ValueError` if the table points outside itself.
 
     Example:
         >>> longest_replacement("AAAAAA==")
@@ -42,15 +43,15 @@ def longest_replacement(text: str) -> int:
 
 
 def _values(units: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the texts begin, of all leaves that a text of whole characters can lead to."""
+    """The starts of replacement texts for all leaves that whole characters can reach."""
     found: list[NDArray[np.int64]] = []
-    places = np.flatnonzero((units & 0x800000FF) == np.maximum(units & 0xFF, 1))  # others have no byte that leads there
+    places = np.flatnonzero((units & 0x800000FF) == np.maximum(units & 0xFF, 1))  # no byte leads to the others
     letters = units[places] & 0xFF
-    # The units that can come next begin at a base, and a unit is at its base with the bits of its byte turned.
+    # The next units start at a base; a unit's place is its base XOR its byte.
     parents = np.minimum(places ^ letters, len(units) - 1)
     bases = places ^ _offsets(units[places])
     ends = (units[places] >> 8 & 1).astype(np.bool_)
-    # Of each base that was reached: how many bytes the character still lacked.
+    # For each reached base: how many bytes the character still lacks there.
     reached = np.zeros((len(units), 4), np.bool_)
     new = np.zeros_like(reached)
     _check_bases(_offsets(units[:1]), units)
@@ -77,13 +78,13 @@ def _offsets(units: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _check_bases(bases: NDArray[np.int64], units: NDArray[np.int64]) -> None:
-    """The units of all bytes that can come next must be in the array."""
+    """Raises an error unless the units of all possible next bytes are in the array."""
     if len(bases) and int((bases | 255).max()) >= len(units):
         raise ValueError("its table of characters leads out of itself")
 
 
 def _longest(starts: NDArray[np.int64], texts: bytes) -> int:
-    """The most characters of the texts that begin there; each ends at a zero byte, or with all."""
+    """The most characters of the texts at `starts`; each ends at a zero byte or at the end."""
     try:
         texts.decode()
     except UnicodeDecodeError:
@@ -91,11 +92,11 @@ def _longest(starts: NDArray[np.int64], texts: bytes) -> int:
     whole: NDArray[Any] = np.frombuffer(texts + b"\0", np.uint8)
     if len(starts) and int(starts.max()) > len(texts):
         raise ValueError("its table of characters leads out of itself")
-    begins = ~_CONTINUES[whole]
-    if not begins[starts].all():
-        raise ValueError("its table of characters begins within a character")
+    is_first = ~_CONTINUES[whole]
+    if not is_first[starts].all():
+        raise ValueError("its table of characters starts within a character")
     ends = np.flatnonzero(whole == 0)
-    n_before = np.concatenate([[0], np.cumsum(begins)])
+    n_before = np.concatenate([[0], np.cumsum(is_first)])
     lengths = n_before[ends[np.searchsorted(ends, starts)]] - n_before[starts]
     if len(lengths) and int(lengths.max()) > _LONGEST:
         raise ValueError("its table of characters has a replacement of more than 64 characters")

@@ -1,4 +1,4 @@
-"""A tokenizer's file as a whole: known parts with known fields, and bounds to what they can make of a text."""
+"""Checks a whole tokenizer file: known parts with known fields, and limits on how much they can lengthen a text."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from math import prod
 from typing import Any
 
 from labelwood.dual_encoder.model.tokenizer_check.charsmap import longest_replacement
-from labelwood.dual_encoder.model.tokenizer_check.models import checked_model, is_id
+from labelwood.dual_encoder.model.tokenizer_check.models import check_model, is_id
 from labelwood.dual_encoder.model.tokenizer_check.patterns import is_safe
 from labelwood.store import strict_json
 
 # XLM-RoBERTa's file has 750 thousand values, and Gemma's 1.8 million in 33 MB.
 _MOST_BYTES, _MOST_VALUES = 64 << 20, 4_000_000
-_MOST_PARTS = 16  # of a kind: normalizers, or pre-tokenizers, or post-processors
-_LONGEST_TEXT = 64  # characters that are put in, or looked for
-_LONGEST_PREPENDED = 8  # characters; real tokenizers put one before a text, and it comes before each of its parts
-_MOST_MARKS = 16  # that are added to each text, and cut off only when they are there; real tokenizers add two or three
-_MOST_GROWTH, _MOST_REPLACED = 2_000, 16  # times as many characters as before: by all normalizers, by replacing alone
+_MOST_PARTS = 16  # parts of one kind: normalizers, or pre-tokenizers, or post-processors
+_LONGEST_TEXT = 64  # characters that are inserted or searched for
+_LONGEST_PREPENDED = 8  # characters before each part of a text; real tokenizers prepend one
+_MOST_MARKS = 16  # special tokens that are added before a text is truncated; real tokenizers add two or three
+_MOST_GROWTH, _MOST_REPLACED = 2_000, 16  # factors by which normalizers may lengthen a text: all, and Replace alone
 _MOST_ADDED, _LONGEST_ADDED, _MOST_ADDED_CHARACTERS = 100_000, 1024, 2_000_000
 _GROWTH = {"NFKC": 18, "NFKD": 18, "NFC": 3, "NFD": 4, "Lowercase": 3, "BertNormalizer": 9, "ByteLevel": 4}
-_GROWTH |= {"Metaspace": 2}  # where the pieces of the one before have one character
+_GROWTH |= {"Metaspace": 2}  # if the pieces before it have one character
 _TOP = {"version", "truncation", "padding", "added_tokens", "decoder", "model"}
 
 Fields = Mapping[str, Callable[[Any], bool]]
 
 
-def checked(text: str) -> str:
-    """What the library may read: the file without what answers do not need; raises `ValueError` where it is not safe.
+def check_tokenizer(text: str) -> str:
+    """The file without the parts that answers do not need; raises `ValueError` if it is not safe for the library.
 
     Example:
         >>> from tokenizers import Tokenizer, models
         >>> text = Tokenizer(models.WordLevel({"?": 0, "dog": 1}, unk_token="?")).to_str()
-        >>> Tokenizer.from_str(checked(text)).encode("dog").ids
+        >>> Tokenizer.from_str(check_tokenizer(text)).encode("dog").ids
         [1]
-        >>> checked('{"model": {"type": "Evil", "vocab": {}}}')
+        >>> check_tokenizer('{"model": {"type": "Evil", "vocab": {}}}')
         Traceback (most recent call last):
         ...
         ValueError: its model is 'Evil', which is not known
@@ -46,8 +46,8 @@ def checked(text: str) -> str:
     strange = sorted(file.keys() - _TOP - _PARTS.keys())
     if strange:
         raise ValueError(f"it has {strange[0]!r}, which no tokenizer has")
-    model = checked_model(file.get("model"))
-    growth = {name: _checked_growth(name, file.get(name)) for name in _PARTS}
+    model = check_model(file.get("model"))
+    growth = {name: _check_growth(name, file.get(name)) for name in _PARTS}
     _check_added(file.get("added_tokens"), growth["normalizer"])
     kept = {name: file.get(name) for name in ("added_tokens", *_PARTS)}
     kept["added_tokens"] = kept["added_tokens"] or []
@@ -55,8 +55,8 @@ def checked(text: str) -> str:
     return json.dumps(unused | kept | {"model": model}, ensure_ascii=False)
 
 
-def _checked_growth(name: str, part: Any) -> float:
-    """How many characters the whole chain of a kind, whose parts can be chains themselves, can make of one."""
+def _check_growth(name: str, part: Any) -> float:
+    """Checks all parts of one kind, which can be nested; returns the most characters that they make of one."""
     if part is None:
         return 1
     inner, kinds = _PARTS[name]
@@ -74,12 +74,12 @@ def _checked_growth(name: str, part: Any) -> float:
         _check_fields(f"its {name} {kind}", some, kinds[kind])
         found.append(some)
     if _is_growing(found):
-        raise ValueError(f"its {name} makes texts many times as long as they are")
+        raise ValueError(f"its {name} makes texts many times longer")
     return prod(map(_growth, found))
 
 
 def _is_growing(parts: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the parts together make much more of a text than it is."""
+    """Whether the parts together lengthen a text too much."""
     kinds = [part["type"] for part in parts]
     replaced = prod(_growth(part) for part in parts if part["type"] == "Replace")
     if replaced > _MOST_REPLACED or prod(map(_growth, parts)) > _MOST_GROWTH or sum(map(_marks, parts)) > _MOST_MARKS:
@@ -90,26 +90,26 @@ def _is_growing(parts: Sequence[Mapping[str, Any]]) -> bool:
 def _check_fields(what: str, part: Mapping[str, Any], fields: Fields) -> None:
     for field, value in part.items():
         if field != "type" and (field not in fields or not fields[field](value)):
-            raise ValueError(f"{what} has a field {field!r} that is not known, or of a value that is not safe")
+            raise ValueError(f"{what} has a field {field!r} that is not known, or whose value is not safe")
     if "single" in fields:
         _check_template(what, part)
 
 
 def _growth(part: Mapping[str, Any]) -> float:
-    """How many characters can come of one."""
+    """The most characters that a part makes of one."""
     kind = part["type"]
     if kind == "Precompiled":
         return longest_replacement(part.get("precompiled_charsmap", ""))
     if kind == "Replace":
         pattern = part.get("pattern", {})
         return max(1.0, len(part.get("content", "")) / len(pattern.get("String", "1")))
-    if kind == "Prepend":  # before each part of a text between added tokens, which can be one character
+    if kind == "Prepend":  # it comes before each part between added tokens, and a part can be one character
         return 1 + len(part.get("prepend", ""))
     return _GROWTH.get(kind, 1)
 
 
 def _marks(part: Mapping[str, Any]) -> int:
-    """How many tokens a post-processor adds to a text, or to two."""
+    """The number of special tokens that a post-processor adds."""
     if part["type"] in ("BertProcessing", "RobertaProcessing"):
         return 2
     marks = part.get("special_tokens", {})
@@ -190,23 +190,23 @@ def _is_of_mark(name: str, mark: Any) -> bool:
 
 
 def _check_template(what: str, part: Mapping[str, Any]) -> None:
-    """Each text occurs once in its template, and every mark is explained."""
+    """Raises an error unless each text is once in its template, and all special tokens are defined."""
     for name, texts in (("single", ["A"]), ("pair", ["A", "B"])):
         pieces = part.get(name, [])
         found = sorted(piece["Sequence"]["id"] for piece in pieces if "Sequence" in piece)
         marks = {piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece}
         if found != texts or not marks <= part.get("special_tokens", {}).keys():
-            raise ValueError(f"{what} does not have each text once in {name!r}, or has a mark that it does not explain")
+            raise ValueError(f"{what} does not have each text once in {name!r}, or has an undefined special token")
 
 
 def _check_added(tokens: Any, growth: float) -> None:
-    """A machine is built of all their characters, of those that are normalized as they come out of that."""
+    """Limits added tokens: the library builds an automaton from all their characters, after normalization."""
     if tokens is None:
         return
     if not isinstance(tokens, list) or len(tokens) > _MOST_ADDED or not all(map(_is_added, tokens)):
-        raise ValueError("its added tokens are not a list of tokens that are not too long")
+        raise ValueError("its added tokens are not a list, or are too many or too long")
     if sum(len(t["content"]) * (growth if t["normalized"] else 1) for t in tokens) > _MOST_ADDED_CHARACTERS:
-        raise ValueError(f"its added tokens have more than {_MOST_ADDED_CHARACTERS} characters together")
+        raise ValueError(f"its added tokens have more than {_MOST_ADDED_CHARACTERS} characters in total")
 
 
 def _is_added(token: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The vocabularies of tokenizers: numbers that are not too large, and texts whose search takes a bounded time."""
+"""Checks vocabularies of tokenizers: token numbers must be small enough, and searches must take limited time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-HIGHEST_ID = 10_000_000  # there are no vocabularies as large
+HIGHEST_ID = 10_000_000  # real vocabularies are smaller
 LONGEST_TOKEN = 1024  # characters
-_LONGEST_PIECE = 128  # of Unigram: each place of a text is compared with so many; those of XLM-RoBERTa and T5 have 16
-_LONGEST_WORD = 200  # characters that WordPiece looks at: the time of a word grows with more than their square
-_LONGEST_AFFIX = 16  # characters that are put to each part of a word: ## or </w>
-_MOST_CHARACTERS = 4_000_000  # of Unigram's tokens together, since each can take a hundred times its size
+_LONGEST_PIECE = 128  # characters of a Unigram token, compared at each place of a text; XLM-RoBERTa and T5 have 16
+_LONGEST_WORD = 200  # characters of a word in WordPiece, whose time grows faster than their square
+_LONGEST_AFFIX = 16  # characters that are added to parts of words, such as ## or </w>
+_MOST_CHARACTERS = 4_000_000  # of all Unigram tokens; in memory they can take a hundred times as much
 _COMMON = {"type", "vocab", "unk_token"}
 _FIELDS = {
     "WordLevel": _COMMON,
@@ -23,11 +23,11 @@ _FIELDS = {
 }
 
 
-def checked_model(model: Any) -> dict[str, Any]:
-    """The model with its type, which older files leave out; raises `ValueError` for one that is not safe.
+def check_model(model: Any) -> dict[str, Any]:
+    """The model with its type, which older files lack; raises `ValueError` if it is not safe.
 
     Example:
-        >>> checked_model({"vocab": {"dog": 0}, "unk_token": "?"})
+        >>> check_model({"vocab": {"dog": 0}, "unk_token": "?"})
         Traceback (most recent call last):
         ...
         ValueError: its token for unknown words, '?', is not in its vocabulary
@@ -51,7 +51,7 @@ def checked_model(model: Any) -> dict[str, Any]:
 
 
 def is_id(value: Any) -> bool:
-    """Whether the value can be the number of a token.
+    """Whether the value is a valid token number.
 
     Example:
         >>> is_id(5), is_id(True), is_id(2**31)
@@ -73,7 +73,7 @@ def _check_vocabulary(vocabulary: Any) -> None:
         raise ValueError("its vocabulary is not a table of tokens")
     ids = vocabulary.values()
     if not all(map(is_id, ids)) or len(set(ids)) < len(vocabulary):
-        raise ValueError("its tokens do not have a number each that is not too large")
+        raise ValueError("its token numbers are not whole numbers, not different, or too large")
     if max(map(len, vocabulary)) > LONGEST_TOKEN:
         raise ValueError(f"it has a token of more than {LONGEST_TOKEN} characters")
 
@@ -89,14 +89,14 @@ def _check_options(kind: str, model: Mapping[str, Any]) -> None:
         if not isinstance(model.get(name, False), bool | None):
             raise ValueError(f"its {name} is neither true nor false")
     if model.get("dropout"):
-        raise ValueError("it leaves out parts at random, so that no answer could be repeated")
+        raise ValueError("it drops parts at random (dropout), so answers would not be repeatable")
     most = model.get("max_input_chars_per_word", 1)
     if type(most) is not int or not 1 <= most <= _LONGEST_WORD:
-        raise ValueError(f"its max_input_chars_per_word is {most!r} and may be at most {_LONGEST_WORD}")
+        raise ValueError(f"its max_input_chars_per_word is {most!r} but may be at most {_LONGEST_WORD}")
 
 
 def _check_merges(model: Mapping[str, Any]) -> None:
-    """Both parts and what comes of them must be tokens: room is made for the longest token and for no more."""
+    """Raises an error unless both parts of each merge and the result are tokens: the library relies on it."""
     vocabulary, merges = model["vocab"], model.get("merges")
     prefix = model.get("continuing_subword_prefix") or ""
     if not isinstance(merges, list):
@@ -107,7 +107,7 @@ def _check_merges(model: Mapping[str, Any]) -> None:
             raise ValueError("its merges are not of two tokens each")
         a, b = parts
         if not b.startswith(prefix) or not {a, b, a + b[len(prefix) :]} <= vocabulary.keys():
-            raise ValueError(f"it merges {a!r} and {b!r}, of which some or what comes of them is no token")
+            raise ValueError(f"it merges {a!r} and {b!r}, but they or the result are not tokens")
 
 
 def _check_unigram(model: Mapping[str, Any]) -> None:

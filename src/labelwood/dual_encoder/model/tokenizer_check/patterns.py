@@ -1,4 +1,4 @@
-"""Which regular expressions a tokenizer may split and replace by: those that take time in proportion to the text."""
+"""Decides which regular expressions a tokenizer may use: those whose time is proportional to the text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _LONGEST = 200
 _MOST_REPEATS = 100
-# Those of well-known tokenizers: GPT-2, and the ones of Llama 3, Qwen 2 and their kin. None goes back far.
+# The patterns of well-known tokenizers: GPT-2, Llama 3, Qwen 2 and similar ones. None backtracks far.
 _WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 KNOWN = frozenset(
@@ -23,7 +23,7 @@ _REPEAT = re.compile(r"\{(\d{1,3})(,(\d{0,3}))?\}|[+*?]")
 
 
 def is_safe(pattern: str) -> bool:
-    """Whether the expression is known, or so simple that it cannot go back in the text: only its end repeats.
+    """Whether the expression is known, or so simple that it cannot backtrack: only its end may repeat.
 
     Example:
         >>> is_safe(" {2,}"), is_safe(r"[\\n\\r\\t]"), is_safe("(a+)+$"), is_safe("a+b")
@@ -35,12 +35,12 @@ def is_safe(pattern: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """What stands between bars; a bar that is not one of these leaves parts that are not simple."""
+    """The parts between bars; if a bar is no separator, the parts are not simple and are refused later."""
     return re.split(r"(?<!\\)\|(?![^\[]*\])", pattern)
 
 
 def _is_simple(part: str) -> bool:
-    """Characters and classes one after the other, of which the last alone may occur more or less often."""
+    """Whether the part is a sequence of characters and classes, of which only the last may repeat variably."""
     at = 0
     while at < len(part):
         atom = _ATOM.match(part, at)
@@ -57,7 +57,7 @@ def _is_simple(part: str) -> bool:
 
 
 def _is_bounded(repeat: re.Match[str]) -> bool:
-    """Whether it is at least one, so that no empty text matches, and no more than can be gone through quickly."""
+    """Whether it repeats at least once, so that no empty text matches, and not too often."""
     if repeat[1] is None:
         return repeat[0] == "+"
     return 1 <= int(repeat[1]) <= _MOST_REPEATS and (not repeat[3] or int(repeat[1]) <= int(repeat[3]) <= _MOST_REPEATS)

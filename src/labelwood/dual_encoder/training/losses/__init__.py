@@ -1,8 +1,8 @@
-"""What a dual encoder can minimise, one a file.
+"""The losses of dual encoders, one per file.
 
-Every loss is called as ``loss(similarities, truth, positives)``: rows × columns, whether a column is a true answer of a
-row, and the columns a row was sampled with (rows × P). True answers are never taken for negatives, whether they were
-sampled or not. Losses hold no state and are mean values over rows, whose P positives are added up.
+Every loss is called as ``loss(similarities, truth, positives)``: similarities, rows × columns; whether a column is a
+true answer of a row; and the columns of the sampled positives (rows × P). True answers are never negatives, whether
+they were sampled or not. Losses have no state. They are means over rows, and sums over a row's P positives.
 """
 
 from __future__ import annotations

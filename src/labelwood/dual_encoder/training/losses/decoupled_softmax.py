@@ -1,4 +1,4 @@
-"""The softmax of DEXML."""
+"""The decoupled softmax loss of DEXML."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-MASKED = -1e4  # its exponential is zero, and unlike infinity it has a gradient where a row has no negatives
+MASKED = -1e4  # its exponential is zero, and unlike -inf it gives a valid gradient if a row has no negatives
 
 
 def decoupled_softmax(similarities: Any, truth: Any, positives: Any, *, temperature: float = 0.05) -> Any:
-    """Cross entropy of each positive by itself against the negatives: positives do not compete with each other.
+    """The cross entropy of each positive against the negatives; positives do not compete with each other.
 
-    Meant for columns that are all labels; with a single positive a row it equals `in_batch_softmax`.
+    It is meant for columns that are all labels. With one positive per row it equals `in_batch_softmax`.
 
     Example:
         >>> truth = torch.tensor([[True, True, False]])

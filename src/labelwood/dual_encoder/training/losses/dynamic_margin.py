@@ -19,11 +19,11 @@ def dynamic_margin(
     temperature: float = 0.1,
     detach_weights: bool = False,
 ) -> Any:
-    """A hinge whose margin is the distance |s_p − s_n| itself, cut to [`margin_min`, `margin_max`], without gradient.
+    """A hinge whose margin is the distance |s_p − s_n| itself, clipped to [`margin_min`, `margin_max`], detached.
 
-    This is the first line of the paper's Equation 13. Its second line and Equation 3 turn a sign where the positive
-    leads by less than `margin_min`; see `inverted_margin`. By itself a margin without gradient acts as a fixed one of
-    `margin_min`; what it changes are the triplets' weights, whose gradient is kept unless `detach_weights`.
+    This is the first line of the paper's Equation 13. Its second line and Equation 3 invert a sign if the positive
+    leads by less than `margin_min`; see `inverted_margin`. A margin without gradient has the gradient of a fixed one of
+    `margin_min`; it only changes the triplets' weights. These have a gradient unless `detach_weights` is set.
 
     Example:
         >>> import torch

@@ -18,7 +18,7 @@ def fixed_margin(
     temperature: float = 0.1,
     detach_weights: bool = False,
 ) -> Any:
-    """A hinge: a positive is to lead every negative by `margin` (Equation 2). See `triplets.reduced` for the weights.
+    """A hinge: a positive should lead every negative by `margin` (Equation 2). For weights see `triplets.reduced`.
 
     Example:
         >>> import torch

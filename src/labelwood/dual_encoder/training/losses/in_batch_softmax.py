@@ -1,4 +1,4 @@
-"""The softmax over a batch, as dense passage retrieval (DPR) has it."""
+"""The in-batch softmax loss of dense passage retrieval (DPR)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from labelwood.dual_encoder.training.losses.decoupled_softmax import MASKED
 
 
 def in_batch_softmax(similarities: Any, truth: Any, positives: Any, *, temperature: float = 0.05) -> Any:
-    """Cross entropy of a row's sampled positives over them and the negatives; other true answers are left out.
+    """The cross entropy of a row's sampled positives over them and the negatives, without other true answers.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""The dynamic margin as the paper prints it: for ablations only."""
+"""The dynamic margin as printed in the paper, only for ablations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def inverted_margin(
     temperature: float = 0.1,
     detach_weights: bool = False,
 ) -> Any:
-    """Equation 3: a positive that leads by less than `margin_min` is pushed back until there is no lead.
+    """Equation 3: a positive that leads by less than `margin_min` is pushed back until it does not lead.
 
-    The loss jumps from twice `margin_min` to zero where the lead reaches `margin_min`. `dynamic_margin` does not.
+    The loss jumps from twice `margin_min` to zero when the lead reaches `margin_min`. `dynamic_margin` does not.
 
     Example:
         >>> import torch

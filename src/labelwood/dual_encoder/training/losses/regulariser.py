@@ -1,4 +1,4 @@
-"""Prototypes are to be better answers than the labels' texts."""
+"""The regulariser: prototypes should be better answers than the labels' texts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 def regulariser(
     by_text: Any, by_prototype: Any, truth: Any, positives: Any, *, margin: float = 0.1, n_negatives: int = 10
 ) -> Any:
-    """Half of R_p + R_n (Equations 6 and 7, with the hinge that the paper leaves out).
+    """Half of R_p + R_n (Equations 6 and 7, with the hinge that the paper omits).
 
-    A positive's similarity to the prototype is to exceed the one to the text by `margin`, and that of the negatives
-    nearest by prototype is to fall short of it; each is a mean over what is not yet so.
+    For positives, the similarity to the prototype should exceed that to the text by `margin`. For the negatives with
+    the nearest prototypes, it should be lower by `margin`. Each term is a mean over the violations.
 
     Example:
         >>> truth, positives = torch.tensor([[True, False]]), torch.tensor([[0]])

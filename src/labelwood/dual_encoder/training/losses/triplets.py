@@ -1,4 +1,4 @@
-"""What the losses over triplets of a row, a positive and a negative share."""
+"""Shared parts of the losses over triplets of a row, a positive and a negative."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-NO_VIOLATION = -50.0  # the similarity of a triplet without loss in the softmax: its weight is then zero
-NO_LOSS = -100.0  # the same where the softmax is over losses
+NO_VIOLATION = -50.0  # replaces the similarity of a triplet without loss in the softmax, so that its weight is zero
+NO_LOSS = -100.0  # the same for a softmax over losses
 
 
 class Triplets(NamedTuple):
-    """The hardest negatives of each row beside each of its positives.
+    """The hardest negatives of each row, combined with each of its positives.
 
     Example:
         >>> truth = torch.tensor([[True, False, False]])
@@ -22,11 +22,11 @@ class Triplets(NamedTuple):
 
     gaps: Any  # s_p − s_n, rows × P × negatives
     negatives: Any  # s_n, rows × 1 × negatives
-    real: Any  # False where a row has fewer negatives than asked for, rows × 1 × negatives
+    real: Any  # rows × 1 × negatives; False if a row has fewer negatives
 
 
 def triplets(similarities: Any, truth: Any, positives: Any, *, n_negatives: int) -> Triplets:
-    """The `n_negatives` most similar columns of each row that are not among its true answers.
+    """The `n_negatives` most similar columns of each row that are not true answers.
 
     Example:
         >>> truth = torch.tensor([[True, True, False]])
@@ -43,7 +43,7 @@ def triplets(similarities: Any, truth: Any, positives: Any, *, n_negatives: int)
 
 
 def dynamic_hinge(gaps: Any, margin_min: float, margin_max: float) -> Any:
-    """A hinge whose margin is the distance |s_p − s_n| itself, cut to [`margin_min`, `margin_max`], without gradient.
+    """A hinge whose margin is the distance |s_p − s_n| itself, clipped to [`margin_min`, `margin_max`], detached.
 
     Example:
         >>> [round(x, 4) for x in dynamic_hinge(torch.tensor([0.2, 0.05, -0.2, -0.5]), 0.1, 0.3).tolist()]
@@ -53,14 +53,14 @@ def dynamic_hinge(gaps: Any, margin_min: float, margin_max: float) -> Any:
 
 
 def reduced(losses: Any, found: Triplets, *, weighting: str, temperature: float, detach_weights: bool) -> Any:
-    """One number: the mean over rows of their triplets' weighted losses.
+    """Reduces losses to one number: the mean over rows of the weighted losses of their triplets.
 
     The weights of a positive's triplets are a softmax:
 
-    - ``violators``: over the similarities of negatives with a loss, and the weighted losses are added up (PRIME).
-    - ``masked``: over the similarities, 0 for those without a loss, and the mean over all triplets is taken (NGAME).
-    - ``losses``: over the losses above zero themselves, without a temperature, and the same mean (NGAME's classifiers).
-    - ``mean``: all triplets weigh the same.
+    - ``violators``: over the similarities of negatives with a loss; weighted losses are added up (PRIME).
+    - ``masked``: over the similarities, with 0 for negatives without a loss; the mean over triplets is taken (NGAME).
+    - ``losses``: over the positive losses themselves, without a temperature; the same mean (NGAME's classifiers).
+    - ``mean``: no softmax; all triplets have the same weight.
 
     Example:
         >>> truth = torch.tensor([[True, False, False]])
