@@ -28,10 +28,11 @@ struct Interpolation {
 };
 
 struct ClusterOptions {
-  int32_t arity;                // children of a node
-  int32_t max_leaf;             // a node with so many labels or fewer is a leaf
-  int32_t min_size = 1;         // k-means: smaller clusters are dissolved
-  int32_t max_depth = 64;       // k-means: nodes this deep are cut into parts of equal size
+  int32_t arity;     // children of a node
+  int32_t max_leaf;  // a node with so many labels or fewer is a leaf
+  // K-means has parameters of these names; for trees of other kinds they stay as they are.
+  int32_t min_size = 1;         // smaller clusters are dissolved
+  int32_t max_depth = 64;       // nodes this deep are cut into parts of equal size
   int32_t max_iterations = 20;  // of 2-means
   float tolerance = 1e-4f;
   uint64_t seed;
