@@ -8,7 +8,7 @@
 namespace labelwood {
 namespace {
 
-constexpr int kPauses = 500;    // some microseconds, after which the processor is offered to others
+constexpr int kPauses = 500;     // some microseconds, after which the processor is offered to others
 constexpr int kPatience = 2000;  // pauses before the leader takes over the tasks that no helper took
 
 inline void pause() {

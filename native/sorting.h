@@ -1,5 +1,5 @@
-// Sorts small records by a number. The processor cannot predict the result of a comparison, so no branch depends on one:
-// few records are ranked against each other, and many are sorted by the digits of their numbers.
+// Sorts small records by a number. The processor cannot predict the result of a comparison, so no branch depends on
+// one: few records are ranked against each other, and many are sorted by the digits of their numbers.
 #pragma once
 #include <algorithm>
 #include <array>

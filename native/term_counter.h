@@ -18,9 +18,9 @@ class TermCounter {
 
   // The numbers of the terms that are none of those before them, ascending; count(i) and key(i) are known of these.
   //
-  // The processor cannot predict whether a term is new, so no branch depends on it. All terms write their number to their slot,
-  // last to first, and then find there the first that has this slot: nearly always the same term. The others look once
-  // more, for different slots.
+  // The processor cannot predict whether a term is new, so no branch depends on it. All terms write their number to
+  // their slot, last to first, and then find there the first that has this slot: nearly always the same term. The
+  // others look once more, for different slots.
   std::span<const uint16_t> count(const uint8_t* bytes, std::span<const Analyzer::Term> terms) {
     const int shift = 63 - std::bit_width(2 * terms.size());
     for (size_t i = terms.size(); i-- > 0;) {

@@ -26,9 +26,7 @@ from lab.benchmarks.rivals import environments
 from lab.benchmarks.rivals.prepared import prepare
 from labelwood import _native
 from labelwood.arrays.rows import as_features, as_labels, unit_rows
-from labelwood.labels.representations import members_of
-from labelwood.linear.trained import TrainedTree
-from labelwood.linear.training import NO_ROWS
+from labelwood.labels.order import canonical
 
 Result = TypeVar("Result")
 LANES = 16  # siblings that are solved together; of native/simd/kernels.h
@@ -62,18 +60,19 @@ def show(name: str, folder: Path) -> None:
     model = lw.TreeClassifier(n_threads=1)
     (rows, labels), seconds = timed(lambda: (unit_rows(as_features(X, sparse_only=True)), as_labels(Y, X.shape[0])))
     print(f"| checks, unit rows | {seconds:.2f} | | | |")
-    members = members_of(labels)
-    (tree,), seconds = timed(lambda: model._label_trees(rows, labels, members, 1))
+    names, labels, members = canonical(labels)
+    (tree,), seconds = timed(lambda: model._label_trees(rows, labels, members, names, 1))
     print(f"| label vectors, clusters | {seconds:.2f} | {tree.n_nodes:,} | | |")
     training = model._training(rows, members, np.empty(0, np.float32), 0, 1)
-    blocks = []
+    parts = []
     for depth in range(int(tree.depths.max()) + 1):
         begin, end = np.searchsorted(tree.depths, [depth, depth + 1]).tolist()
-        part, seconds = timed(partial(training.nodes, tree, begin, end, NO_ROWS, _native.Progress()))
-        blocks.append(part)
-        siblings, visits = work(tree, Y, begin, end)
+        nodes = np.arange(begin, end, dtype=np.int32)
+        blocks, seconds = timed(partial(training._nodes, tree, nodes, None, _native.Progress()))
+        parts.append((nodes, blocks))
+        siblings, visits = work(tree, labels.to_scipy(), begin, end)
         print(f"| depth {depth} | {seconds:.2f} | {end - begin:,} | {siblings:,} | {1e6 * seconds / visits:.2f} |")
-    _, seconds = timed(lambda: TrainedTree.joined(tree, blocks, model.precision, training.feature_numbers))
+    _, seconds = timed(lambda: training._joined(tree, parts))
     print(f"| joined | {seconds:.2f} | | | |", flush=True)
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.deep
-
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.deep
 def test_search_among_labels_is_timed_and_its_answers_are_counted(tmp_path):
     rng = np.random.default_rng(0)
     for name, n in (("labels", 300), ("queries", 40)):
@@ -41,3 +40,22 @@ def test_search_among_labels_is_timed_and_its_answers_are_counted(tmp_path):
     recalls = [figures["recall"] for figures in list(found["4000"].values())[1:]]
     assert recalls == sorted(recalls)
     assert recalls[0] < recalls[-1] == 1  # so few clusters are all looked into
+
+
+@pytest.mark.slow
+def test_the_stages_of_a_training_are_timed_down_to_the_leaves():
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.benchmarks.training_profile", "--labels", "400"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("| ")]
+    stages = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+    names = [name for name, *_ in stages]
+    depths = [f"depth {depth}" for depth in range(len(names) - 3)]
+    assert names == ["checks, unit rows", "label vectors, clusters", *depths, "joined"]
+    n_nodes = int(stages[1][2])
+    assert sum(int(cells[2]) for name, *cells in stages if name in depths) == 400 + n_nodes - 1  # all but the root
