@@ -110,17 +110,17 @@ def hostile_targets(case: Case) -> None:
 
     inputs = case.folder / "inputs"
     shutil.copytree(case.samples / "inputs", inputs)
-    untouched = hostile.everything(inputs)
+    untouched = hostile.contents(inputs)
     tries = hostile.attempts(inputs)
     name, place, arguments = next(islice(tries, case.number, None), (None, None, None))
     if name is None:
         return  # there are no more
-    before = hostile.everything(place)
+    before = hostile.contents(place)
     status = hostile.quiet(arguments)
-    after = hostile.everything(place)
+    after = hostile.contents(place)
     changed = [file for file, content in before.items() if after.get(file) != content]
     half = [file for file in after.keys() - before.keys() if status != 0 or Path(file).name.startswith(".")]
-    if changed or half or hostile.everything(inputs) != untouched:
+    if changed or half or hostile.contents(inputs) != untouched:
         raise Failure(FILE, f"{name}: changed {changed}, left behind {half}")
     if status not in {0, 2}:
         raise Failure(UNTYPED, f"{name}: status {status}")
@@ -131,7 +131,7 @@ def prepare_targets(folder: Path) -> None:
     (folder / "inputs").mkdir()
     from tests.cli import hostile_targets
 
-    hostile_targets.prepared(folder / "inputs")
+    hostile_targets.write_inputs(folder / "inputs")
 
 
 ATTACKS = [

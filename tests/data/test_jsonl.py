@@ -222,7 +222,7 @@ def test_values_that_cannot_be_used_are_named(rows, line, words, tmp_path):
 def test_rows_and_groups_do_not_mix_across_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "_BLOCK", 10)
     for rows in ([{"text": "a"}, {"rows": ["b"]}], [{"rows": ["b"]}, {"text": "a"}]):
-        with pytest.raises(InputError, match=r"line 2: is a (row|group) where"):
+        with pytest.raises(InputError, match=r"line 2: is a (row|group), but"):
             read_lines(tmp_path, lines_of(rows))
 
 

@@ -411,7 +411,7 @@ GROUPS = [
     impute("impute: a group without rows", jsonl(PAGE, {"rows": [], "labels": ["x"]}), "group 2", "no rows"),
     impute("impute: a row that is a number", jsonl(PAGE, {"rows": [1], "labels": ["x"]}), "line 2", "'rows'"),
     impute("impute: rows are not a list", jsonl({"rows": "a", "labels": ["x"]}), "line 1", "list"),
-    impute("impute: a row and a group", jsonl(PAGE, ROW), "line 2", "alike"),
+    impute("impute: a row and a group", jsonl(PAGE, ROW), "line 2", "in the same way"),
     impute("impute: no words in any row", jsonl({"rows": ["", "-"], "labels": ["x"]}), "a.jsonl", "no term"),
     impute("impute: no such column of rows", jsonl(PAGE), "line 1", "'texts'", options=("--rows-column", "texts")),
     impute("impute: a group in a group", jsonl(PAGE), "line 1", "leave out", options=("--group-column", "page")),
