@@ -101,7 +101,7 @@ def test_a_checkpoint_without_modules_on_the_hub_uses_mean_pooling(monkeypatch):
 def test_an_unsupported_kind_of_checkpoint_is_refused_before_training(checkpoint, tmp_path, model):
     model.save_pretrained(tmp_path)
     shutil.copy(Path(checkpoint) / "tokenizer.json", tmp_path)
-    with pytest.raises(LabelwoodError, match=f"its type is '{model.config.model_type}'; known are albert, bert"):
+    with pytest.raises(LabelwoodError, match=f"its type is '{model.config.model_type}'; supported are albert, bert"):
         load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
 
 
@@ -176,7 +176,7 @@ def test_missing_weights_are_an_error_unless_they_are_unused(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
     lost = "encoder.layer.1.output.dense.weight"
     save_file({name: array for name, array in used.items() if name != lost}, file, {"format": "pt"})
-    with pytest.raises(LabelwoodError, match=f"lacks '{lost}'"):
+    with pytest.raises(LabelwoodError, match=f"lacks the weights '{lost}'"):
         load_encoder(EncoderSettings(checkpoint=str(tmp_path)))
 
 

@@ -316,7 +316,7 @@ def test_an_error_while_encoding_is_one_clear_sentence(state, monkeypatch):
         raise RuntimeError("sizes differ\nat many lines")
 
     monkeypatch.setattr(CheckpointEncoder, "forward", fail)
-    with pytest.raises(ModelError, match=r"cannot be made from its files \(sizes differ\): save the model again$"):
+    with pytest.raises(ModelError, match=r"cannot be restored from its files \(sizes differ\): save the model again$"):
         encoder_from_state(state)
 
 

@@ -74,7 +74,7 @@ def test_a_loaded_model_needs_the_path_of_its_encoder_to_train_again(tmp_path, c
     assert loaded.get_params()["settings"].encoder.checkpoint == "…/minilm"
     assert loaded.add_labels(["label3 name3"]) == [24]
     assert loaded.fit_classifiers(texts, Y.toarray()[:, np.r_[:24, 3]]).classifiers_.shape == (25, 8)
-    with pytest.raises(ParameterError, match=r"in a folder 'minilm', and does not say where that was: set encoder\.ch"):
+    with pytest.raises(ParameterError, match=r"in a folder 'minilm', and does not say where it was: set encoder\.ch"):
         loaded.fit(texts, Y, label_texts)
     again = loaded.settings.with_changes({"encoder": {"checkpoint": str(folder)}})
     assert loaded.set_params(settings=again).fit(texts, Y, label_texts).n_labels_ == 24

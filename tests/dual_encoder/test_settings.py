@@ -112,8 +112,8 @@ def test_settings_reproduce_the_softmax_of_dexml():
         ({"batches": {"size": 0}}, "batches.size is 0 but should be greater than or equal to 1"),
         ({"loss": {"kind": "hinge"}}, "loss.kind is 'hinge' but should be"),
         ({"loss": {"margin_min": 0.5}}, "margin_min is above"),
-        ({"prototypes": {"kind": "text"}, "objective": {"query_to_label": 0.0}}, "nothing ties queries to labels"),
-        ({"batches": {"columns": "all"}}, 'columns "all" is drawn for a query; set objective.label_to_query to 0'),
+        ({"prototypes": {"kind": "text"}, "objective": {"query_to_label": 0.0}}, "no loss compares queries with"),
+        ({"batches": {"columns": "all"}}, '"all" no labels are drawn for queries; set objective.label_to_query to 0'),
         ({"training": {"compile": "yes"}}, "training.compile is 'yes' but should be a valid boolean"),
         (5, "settings:"),
     ],
@@ -129,7 +129,7 @@ def test_a_wrong_setting_is_one_clear_sentence(settings, sentence):
     [
         ("[loss\n", "this is not TOML"),
         ("[los]\nmargin = 1.0\n", "los is not a setting"),
-        ('extends = "a.toml"', "circle"),
+        ('extends = "a.toml"', "without cycles"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, text, sentence):

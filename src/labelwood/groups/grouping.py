@@ -35,7 +35,7 @@ def random_groups(n_rows: int, size: int, seed: int = 0) -> NDArray[np.int64]:
 def clustered_groups(X: Any, depth: int, seed: int = 0, *, n_threads: int | None = None) -> NDArray[np.int64]:
     """The group of each row: groups of similar rows, by `depth` levels of balanced spherical 2-means.
 
-    There are 2**`depth` groups, whose sizes differ by at most one.
+    There are 2^`depth` groups, whose sizes differ by at most one.
 
     Example:
         >>> groups = clustered_groups([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.1, 1.0]], depth=1)

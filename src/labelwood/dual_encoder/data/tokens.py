@@ -222,10 +222,10 @@ def _write_files(paths: list[Path], arrays: tuple[NDArray[Any], ...]) -> None:
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
         for path, array in zip(paths, arrays, strict=True):
-            beside = path.with_name(f".{os.getpid()}-{path.name}")
-            with beside.open("wb") as file:
+            temporary = path.with_name(f".{os.getpid()}-{path.name}")
+            with temporary.open("wb") as file:
                 np.save(file, array, allow_pickle=False)
-            beside.replace(path)
+            temporary.replace(path)
     except OSError as e:
         raise InputError(f"tokens cannot be written here ({e.strerror}): give another cache", paths[0].parent) from None
 

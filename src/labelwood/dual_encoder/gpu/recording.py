@@ -83,7 +83,7 @@ class Recorder:
         graph, own = torch.cuda.CUDAGraph(), [tensor.clone() for tensor in inputs]
         try:
             with _no_collections(), torch.cuda.stream(self._stream):
-                graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may go on
+                graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")  # other threads may continue
                 try:
                     if not self.n_recorded:
                         _reserve(self._stream.device)

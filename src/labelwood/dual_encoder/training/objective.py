@@ -42,8 +42,8 @@ class Objective:
     """L(h_q, z) + L(h_q, h_l) + L(h_l, h_q) + λ R, each with its weight (Equation 5), and an anchor in each L.
 
     Most positives are behind the hardest negatives at the start, or always if only few of many true answers are known.
-    Then a loss with a margin is smallest if all vectors are equal, so they collapse to one point. The anchor, a
-    softmax, is large at such a point and prevents this.
+    Then a loss with a margin gets smaller if vectors get more similar, so all could collapse to one point. The anchor,
+    a softmax, is far from its minimum there and prevents this.
 
     It is called with unit vectors of queries, of the columns' texts and of their prototypes. The last are None if
     labels are represented by their texts. It returns the sum and its parts by name.
