@@ -18,7 +18,7 @@ test: lint types native-test python-test
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.inc')
+	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.inc')
 
 types: $(VENV)/.tested
 	$(BIN)/mypy
