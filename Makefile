@@ -35,7 +35,7 @@ test-rest: $(VENV)/.tested
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.inc')
+	@$(BIN)/clang-format --dry-run --Werror $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.inc')
 
 ## types                       mypy, strict.
 types: $(VENV)/.tools
