@@ -113,7 +113,7 @@ def test_save_and_load_give_identical_answers(kind, tmp_path, verify):
 def test_a_model_that_says_to_answer_more_labels_than_it_has_is_refused(kind):
     state = learned(kind.name).state()
     state.fitted["labels_per_row"] = state.fitted["n_labels"] + 1
-    with pytest.raises(ModelError, match="more labels than there are"):
+    with pytest.raises(ModelError, match="more labels per row than labels"):
         type(learned(kind.name)).from_state(state)
 
 

@@ -119,7 +119,7 @@ class FeatureModel(Model):
         model.n_labels_ = state.count("n_labels")
         model.labels_per_row_ = state.count("labels_per_row")
         if model.labels_per_row_ > model.n_labels_:
-            raise ModelError("the model's rows have more labels than there are: save it again")
+            raise ModelError("the model has more labels per row than labels: save it again")
         model._restore(state)
         return model
 
