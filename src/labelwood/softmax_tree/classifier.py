@@ -41,7 +41,7 @@ Arrangement: TypeAlias = Literal["huffman", "interpolated", "balanced", "random"
 Positive: TypeAlias = Annotated[float, Gt(0)]
 # Rows, and features of theirs, that are embedded together before any is learned from. Precision does not depend on it
 # up to several times as much; less would make threads wait for each other more often.
-_BATCH = {"batch_rows": 128, "batch_entries": 1 << 13}
+_BATCH = 128, 1 << 13
 # Below so many operations on vectors a row and thread, threads wait for each other longer than they work.
 _WORTH_A_THREAD = 150
 _LANES = 8  # rows are filled up to a multiple of it for training
@@ -146,13 +146,14 @@ class SoftmaxTreeClassifier(FeatureModel):
         learned, targets = (None, Y) if tree is None else _with_own_labels(tree, Y)
         embeddings = self._first_embeddings(rows, examples.feature_names)
         vectors = np.zeros((n_vectors, embeddings.shape[1]), np.float32)
+        batch = dict(zip(("batch_rows", "batch_entries"), _BATCH, strict=True))
         progress = _native.Progress()
         with shown(progress, "training", enabled=self.verbose):
             _native.train_softmax(
                 rows=rows,
                 labels=targets,
                 tree=learned,
-                options=options_of(_native.SoftmaxOptions, {**self.settled(), **_BATCH}),
+                options=options_of(_native.SoftmaxOptions, {**self.settled(), **batch}),
                 row_weights=row_weights / row_weights.mean() if len(row_weights) else row_weights,
                 embeddings=embeddings,
                 vectors=vectors,
