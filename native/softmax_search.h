@@ -35,7 +35,7 @@ struct SoftmaxRequest {
 Answers search(const SoftmaxModel& model, const CsrView& X, const SoftmaxRequest& request, int n_threads,
                int64_t& opened);
 
-// The mean embedding of each row's features.
+// The embedding of each row: the weighted sum of its features' embeddings.
 Buffer<float> embed(const SoftmaxModel& model, const CsrView& X, int n_threads);
 
 }  // namespace labelwood

@@ -1,7 +1,8 @@
-// Learns embeddings of features, and classifiers of labels over the mean embedding of a row's features.
+// Learns embeddings of features, and classifiers of labels over the weighted sum of a row's embeddings.
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sparse.h"
 #include "training.h"
@@ -19,7 +20,8 @@ struct VectorsOfNodes {
 // Whether a row's step is for all of its labels, or for one of them drawn at random.
 enum class Targets { kAll, kDrawn };
 
-// How softmax trees are trained: parameters of labelwood.SoftmaxTreeClassifier, which has their defaults.
+// How softmax trees are trained: parameters of labelwood.SoftmaxTreeClassifier, which has their defaults. The sizes of
+// batches are its own.
 struct SoftmaxOptions {
   int epochs;
   float learning_rate;  // at the beginning; it falls to zero evenly

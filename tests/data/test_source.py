@@ -181,3 +181,12 @@ def test_utf16_text_is_named_as_such(name, content, coding, tmp_path):
         path.write_text('{"text": "a", "labels": ["b"]}\n')
     with pytest.raises(InputError, match=f"{name}: is UTF-16 text; save it as UTF-8"):
         read(path)
+
+
+@pytest.mark.parametrize("text", ["Élan vital", "Яблоко", "漢字", "\ufeffa dog", "😀"])
+def test_texts_in_any_script_are_recognised(tmp_path, monkeypatch, text):
+    told = text.removeprefix("\ufeff")
+    (tmp_path / "rows.txt").write_text(f"{text}\n", "utf-8")
+    assert read(tmp_path / "rows.txt", label_file=False).texts.to_pylist() == [told]
+    stdin_of(monkeypatch, f"{text}\n".encode())
+    assert read("-").texts.to_pylist() == [told]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.deep
 
 LEFT = torch.tensor([[True, False]])  # the first column is the answer
 FIRST = torch.tensor([[0]])
-KINDS = ("dynamic", "fixed", "inverted", "decoupled", "softmax")
+KINDS = get_args(LossSettings.model_fields["kind"].annotation)
 
 
 def of_gap(loss, gap, **how):

@@ -312,3 +312,11 @@ def test_arrays_that_do_not_fit_each_other_are_refused(name, damage):
     damaged = dataclasses.replace(state, arrays=_changed(**{name: damage(state.arrays[name])})(state))
     with pytest.raises(ModelError, match="save"):
         lw.SoftmaxTreeClassifier.from_state(damaged)
+
+
+def test_a_model_that_has_forgotten_features_is_not_compressed_again():
+    few = lw.SoftmaxTreeClassifier(dim=4, epochs=30).fit(np.eye(30), np.eye(30)).compressed(max_features=20)
+    assert few.trained_.embeddings.plain is not None  # too small for codes
+    for again in (lambda: few.compressed(max_features=10), lambda: few.restricted_to(np.array([0, 29], np.int32))):
+        with pytest.raises(LabelwoodError, match="compressed already"):
+            again()

@@ -316,7 +316,7 @@ class SoftmaxTreeClassifier(FeatureModel):
             array([0, 1], dtype=int32)
         """
         self.check_fitted()
-        plain = self.trained_.embeddings.plain_rows()
+        plain = self.trained_.plain_embeddings()
         if n < 1:
             raise ParameterError(f"{n} features are too few: keep at least one")
         longest = np.argsort(-np.einsum("ij,ij->i", plain, plain), kind="stable")[:n]

@@ -70,19 +70,25 @@ class TrainedSoftmax:
         return None if found is None else TopK(*found)
 
     def embed(self, rows: Sparse, n_threads: int) -> Floats:
-        """The mean embedding of each row's features."""
+        """The embedding of each row: the weighted sum of its features' embeddings."""
         return self._native.embed(rows, n_threads)
+
+    def plain_embeddings(self) -> Floats:
+        """A row for each feature; raises for a model that has forgotten some."""
+        if self.kept is not None:
+            raise LabelwoodError("the model is compressed already: compress the one it was made from")
+        return self.embeddings.plain_rows()
 
     def restricted_to(self, features: NDArray[np.int32]) -> TrainedSoftmax:
         """The same for rows that have the given features only, numbered anew."""
-        rows = StoredRows(plain=np.ascontiguousarray(self.embeddings.plain_rows()[features]))
+        rows = StoredRows(plain=np.ascontiguousarray(self.plain_embeddings()[features]))
         return replace(self, embeddings=rows, n_features=len(features), kept=None)
 
     def as_codes(self, part: int, seed: int, n_threads: int, kept: NDArray[np.int32] | None) -> TrainedSoftmax:
         """The same with codes instead of numbers, and with the embeddings of the features to be kept only."""
         embeddings = self.embeddings
         if kept is not None:
-            embeddings = StoredRows(plain=np.ascontiguousarray(embeddings.plain_rows()[kept]))
+            embeddings = StoredRows(plain=np.ascontiguousarray(self.plain_embeddings()[kept]))
         small = [m.as_codes(part=part, seed=seed, n_threads=n_threads) for m in (embeddings, self.vectors)]
         return replace(self, embeddings=small[0], vectors=small[1], kept=kept)
 

@@ -229,9 +229,9 @@ class TextClassifier(TextModel):
         return self.answer(X, k, limits)
 
     def _topk_of_few(self, X: Any, k: Any) -> TopK | None:
-        """A few strings by a way that is as short as they are."""
+        """Answers for a few texts without Arrow and scipy; None where that is not possible."""
         own = self.__dict__
-        if "_settled" not in own:
+        if "_settled" not in own:  # a parameter has changed, or nothing was asked yet
             self.check_fitted()
         vectorizer = own.get("vectorizer_")
         if vectorizer is None:

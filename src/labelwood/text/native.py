@@ -55,7 +55,7 @@ class NativeVectorizer:
 
     def __init__(self, analysis: Analysis, terms: Terms | None, weighing: Weighing, n_features: int) -> None:
         self._native = _native.Vectorizer(analysis=analysis, terms=terms, weighing=weighing, n_cols=n_features)
-        # The same as `_native.Rows` of a model: `rows(texts, n_features)`.
+        # rows(texts, n_features): a few texts as `_native.Rows`, which a model searches without a way through scipy.
         self.rows: Callable[[list[str], int], Any] = self._native.rows
         self._row = to_scipy((np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)), n_features)
 

@@ -18,11 +18,14 @@ NAME = "text"
 HOLDS = frozenset({"texts", "line_breaks"})
 FIELDS: str | None = None
 RESERVED = frozenset[str]()
+_FIRST_BYTES = b"\xc2", b"\xf4"  # of UTF-8 characters beyond ASCII, the byte order mark among them
 
 
 def detect(source: Source) -> bool:
     """Whether standard input, or a file whose name ends in .txt, holds text that no other format claimed."""
-    is_text = b"\0" not in source.head and source.head[:1].isascii()
+    first = source.head[:1]
+    begins_a_character = first.isascii() or _FIRST_BYTES[0] <= first <= _FIRST_BYTES[1]
+    is_text = b"\0" not in source.head and begins_a_character
     return is_text and (source.is_stdin or source.name.endswith(".txt"))
 
 

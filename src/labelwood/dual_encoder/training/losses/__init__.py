@@ -1,8 +1,10 @@
 """The losses of dual encoders, one per file.
 
-Every loss is called as ``loss(similarities, truth, positives)``: similarities, rows × columns; whether a column is a
-true answer of a row; and the columns of the sampled positives (rows × P). True answers are never negatives, whether
-they were sampled or not. Losses have no state. They are means over rows, and sums over a row's P positives.
+Every loss that `make_loss` returns is called as ``loss(similarities, truth, positives)``: similarities, rows × columns;
+whether a column is a true answer of a row; and the columns of the sampled positives (rows × P). True answers are never
+negatives, whether they were sampled or not. Losses have no state. They are means over rows, and sums over a row's P
+positives. A row without a negative costs nothing. `regulariser` is added to a loss by the objective;
+`hardest_triplets` trains the classifiers on top of an encoder.
 """
 
 from __future__ import annotations
@@ -44,16 +46,18 @@ def make_loss(settings: LossSettings) -> Loss:
         0.2
     """
     s = settings
-    if s.kind in ("decoupled", "softmax"):
-        return partial(decoupled_softmax if s.kind == "decoupled" else in_batch_softmax, temperature=s.temperature)
-    hinge = partial(fixed_margin, margin=s.margin)
-    if s.kind != "fixed":
-        function = dynamic_margin if s.kind == "dynamic" else inverted_margin
-        hinge = partial(function, margin_min=s.margin_min, margin_max=s.margin_max)
-    return partial(
-        hinge,
-        n_negatives=s.negatives,
-        weighting=s.weighting,
-        temperature=s.temperature,
-        detach_weights=s.detach_weights,
-    )
+    margins: dict[str, Any] = {"margin_min": s.margin_min, "margin_max": s.margin_max}
+    of_triplets: dict[str, Any] = {
+        "n_negatives": s.negatives,
+        "weighting": s.weighting,
+        "temperature": s.temperature,
+        "detach_weights": s.detach_weights,
+    }
+    losses: dict[str, Loss] = {
+        "dynamic": partial(dynamic_margin, **margins, **of_triplets),
+        "inverted": partial(inverted_margin, **margins, **of_triplets),
+        "fixed": partial(fixed_margin, margin=s.margin, **of_triplets),
+        "decoupled": partial(decoupled_softmax, temperature=s.temperature),
+        "softmax": partial(in_batch_softmax, temperature=s.temperature),
+    }
+    return losses[s.kind]
