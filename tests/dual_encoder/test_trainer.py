@@ -363,8 +363,8 @@ from tests.dual_encoder.test_trainer import *
 training = {{"compile": True, "precision": "bf16"}}
 settings = no_randomness({write_checkpoint(tmp_path, hidden_size=32)!r}, training=training)
 trainer = make(settings, device="cuda")
-of_packed = trainer._embed.of_packed
-trainer._embed.of_packed = lambda texts, **how: of_packed(texts, **how) * (1 + 0 * float(texts.ids.sum()))
+embed_packed = trainer._embed.embed_packed
+trainer._embed.embed_packed = lambda texts, **how: embed_packed(texts, **how) * (1 + 0 * float(texts.ids.sum()))
 with pytest.raises(LabelwoodError, match=r"cannot be recorded .* set training.replay to false") as e:
     trainer.train()
 assert "previous error" not in str(e.value), "which"
