@@ -336,3 +336,31 @@ def test_sparse_and_dense_features_of_a_dataset_are_not_dropped(kind):
         data = lw.Dataset(sparse=X, dense=X.toarray(), Y=Y, labels=[f"label {i}" for i in range(Y.shape[1])])
         with pytest.raises(LabelwoodError, match="TextClassifier, which joins them"):
             model.fit(data)
+
+
+def test_labels_and_groups_beside_a_dataset_are_refused(kind):
+    data = lw.Dataset.from_texts(["a dog", "a rose"], [["animal"], ["plant"]])
+    for model in (kind.make(), lw.TextClassifier(model=kind.make())):
+        for given in ({"Y": np.eye(2)}, {"groups": [0, 1]}):
+            with pytest.raises(ParameterError, match="a dataset has its labels and groups itself|makes no use of groups"):
+                model.fit(data, **given)
+
+
+@pytest.mark.parametrize("inner", ["multi-instance", "softmax-tree", "one-vs-rest"])
+def test_any_model_over_features_learns_from_groups(inner, tmp_path):
+    if inner == "multi-instance":
+        pytest.importorskip("torch")
+    texts, pages = [f"word{i % 3} other{i % 5}" for i in range(30)], np.arange(30) // 3
+    tags = [["a", "b", "c"]] * 10
+    model = {"softmax-tree": lambda: lw.SoftmaxTreeClassifier(dim=2, word_vectors=tmp_path / "w.vec")}.get(inner)
+    (tmp_path / "w.vec").write_text("word0 1 0\nword1 0 1\n")
+    tagger = lw.TextClassifier(model=model() if model else inner).fit_grouped(texts, pages, tags)
+    assert len(tagger.suggest(["word1"], k=2)[0]) == 2
+
+
+def test_what_a_grouped_model_was_learned_with_stays():
+    model = lw.GroupedClassifier(model="centroid", eagle=lw.Eagle(iterations=5)).fit(X, Y, groups=np.arange(300))
+    model.set_params(eagle__iterations=17)
+    assert model.state().params["eagle"]["iterations"] == 5
+    with pytest.raises(LabelwoodError, match="cannot learn from groups"):
+        lw.GroupedClassifier(model=lw.Eagle()).fit(X, Y, groups=np.arange(300))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
@@ -34,7 +34,11 @@ class FeatureModel(Model):
     """
 
     takes = "features"
-    uses: ClassVar[frozenset[str]] = frozenset({"row_weights"})
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """Weights of rows."""
+        return frozenset({"row_weights"})
 
     n_features_in_: int
 

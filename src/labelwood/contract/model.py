@@ -24,6 +24,7 @@ Parameters that mean something only together are a `labelwood.contract.bundles.B
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -36,7 +37,7 @@ from labelwood.contract.examples import Examples, check_needs, usable
 from labelwood.contract.limits import NO_LIMITS, Limits
 from labelwood.contract.params import Params
 from labelwood.contract.saved import Saved
-from labelwood.errors import LabelwoodError, not_fitted
+from labelwood.errors import LabelwoodError, ParameterError, not_fitted
 
 if TYPE_CHECKING:
     from labelwood.data.dataset import Dataset
@@ -106,7 +107,10 @@ class Model(Params, Saved, ABC):
             "feature_names": feature_names,
         }
         given = usable(self, given)
-        if Y is None and (data := _as_dataset(X)) is not None:
+        if (data := _as_dataset(X)) is not None:
+            for name, value in (("Y", Y), ("groups", groups)):
+                if value is not None:
+                    raise ParameterError(f"a dataset has its labels and groups itself: leave out {name}")
             X, Y, given = self._of_dataset(data, given)
         check_needs(self, given)
         return self.learn(self._examples(X, Y, given))
@@ -270,6 +274,5 @@ class Model(Params, Saved, ABC):
 
 
 def _as_dataset(X: Any) -> Dataset | None:
-    from labelwood.data.dataset import Dataset
-
-    return X if isinstance(X, Dataset) else None
+    module = sys.modules.get("labelwood.data.dataset")  # while nobody has imported it, nobody has a dataset
+    return X if module is not None and isinstance(X, module.Dataset) else None

@@ -46,8 +46,6 @@ class GroupedClassifier(FeatureModel):
     """
 
     kind: ClassVar[str] = "grouped"
-    uses: ClassVar[frozenset[str]] = frozenset({"groups", "row_weights"})
-    needs: ClassVar[frozenset[str]] = frozenset({"groups"})
 
     model_: Any
     imputed_: Imputed | None
@@ -67,23 +65,47 @@ class GroupedClassifier(FeatureModel):
         self.baseline = baseline
         self.n_threads = n_threads
 
+    @property
+    def uses(self) -> frozenset[str]:
+        """Groups, and what its model uses of their rows."""
+        return frozenset({"groups"}) | (self._given_model().uses & {"row_weights", "feature_names"})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Groups, and what its model needs."""
+        return frozenset({"groups"}) | self._given_model().needs
+
+    def _given_model(self) -> FeatureModel:
+        model = model_class(self.model)() if isinstance(self.model, str) else self.model
+        if not isinstance(model, FeatureModel) or model.kind == self.kind:
+            kind = getattr(model, "kind", type(model).__name__)
+            raise LabelwoodError(f"a model of the kind {kind!r} cannot learn from groups: use another model")
+        return model
+
     def _examples(self, X: Any, Y: Any, given: Mapping[str, Any]) -> Examples:
         """Rows, the group of each (or rows × groups), and groups × labels: how often a group was given a label."""
         features = as_features(X)
-        weights = as_weights(given.get("row_weights"), shape_of(features)[0])
         counts = as_labels(Y) if Y is None else as_counts(Y)  # `as_labels` says what is missing
-        return Examples(features, counts, groups=given["groups"], row_weights=weights)
+        return Examples(
+            features,
+            counts,
+            groups=given["groups"],
+            row_weights=as_weights(given.get("row_weights"), shape_of(features)[0]),
+            feature_names=given.get("feature_names"),
+        )
 
     def _fit(self, examples: Examples) -> None:
-        model = unfitted(model_class(self.model)() if isinstance(self.model, str) else self.model, self.n_threads)
-        if takes(getattr(model, "kind", "")) != "features":
-            raise LabelwoodError(f"a model of the kind {model.kind!r} cannot learn from groups: use another model")
+        model = unfitted(self._given_model(), self.n_threads)
         eagle = None if self.eagle is None else unfitted(self.eagle, self.n_threads)
+        # A parameter of eagle that is changed later waits for the next fit.
+        self.learned_with_ = {**self.learned_with_, "eagle": eagle}
         imputed = impute(
             examples.X, examples.groups, examples.Y, eagle=eagle, baseline=self.baseline, choose=self.choose
         )
-        labels = as_labels(imputed.Y, shape_of(examples.X)[0])
-        self.model_ = model.learn(Examples(examples.X, labels, row_weights=examples.row_weights))
+        given: dict[str, Any] = {"feature_names": examples.feature_names} if "feature_names" in model.needs else {}
+        if len(examples.row_weights):
+            given["row_weights"] = examples.row_weights
+        self.model_ = model.fit(examples.X, as_labels(imputed.Y, shape_of(examples.X)[0]), **given)
         self.imputed_, self.labels_per_row_ = imputed, self.model_.labels_per_row_
 
     def answer(self, X: Any, k: int, limits: Limits = NO_LIMITS, filters: Any = None) -> TopK:

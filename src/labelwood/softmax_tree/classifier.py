@@ -89,7 +89,6 @@ class SoftmaxTreeClassifier(FeatureModel):
     """
 
     kind: ClassVar[str] = "softmax-tree"
-    uses: ClassVar[frozenset[str]] = frozenset({"row_weights", "feature_names"})
     machine_params: ClassVar[frozenset[str]] = frozenset({"n_threads", "verbose", "word_vectors"})
     search_params: ClassVar[frozenset[str]] = frozenset({"beam"})
     bundles: ClassVar[Mapping[str, type[Bundle]]] = {"tree": Interpolated}
@@ -130,6 +129,11 @@ class SoftmaxTreeClassifier(FeatureModel):
         self.seed = seed
         self.verbose = verbose
         self.n_threads = n_threads
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """Weights of rows, and what it needs."""
+        return self.needs | {"row_weights"}
 
     @property
     def needs(self) -> frozenset[str]:
