@@ -53,7 +53,7 @@ def as_bags(bags: Any) -> Bags:
         5
     """
     if isinstance(bags, Sparse):  # which is a tuple, too
-        return _contiguous(bags, np.ones(bags.n_rows, np.int64))
+        return _from_sizes(bags, np.ones(bags.n_rows, np.int64))
     if isinstance(bags, tuple) and not _all_matrices(bags):
         if len(bags) != 2:
             raise LabelwoodError(f"a tuple of bags has {len(bags)} parts and needs two: give (X, groups)")
