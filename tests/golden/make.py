@@ -3,8 +3,8 @@
     python -m tests.golden.make tests/golden/format-1 [NAME …]
 
 Every format of models gets a folder once, made by the version that introduced it, and so does every new kind.
-`test_golden.py` checks that all of
-them load and answer the same for ever, so a folder that is there is never made anew.
+`test_golden.py` checks that all of them load and answer the same for ever, so a folder that is there is never made
+anew.
 """
 
 from __future__ import annotations

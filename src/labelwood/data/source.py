@@ -75,11 +75,6 @@ class Source:
             stream.close()
         return head
 
-    @property
-    def is_all_head(self) -> bool:
-        """Whether the head is the whole content."""
-        return len(self.head) < _HEAD
-
     def open(self) -> IO[bytes]:
         """Opens the uncompressed content at its beginning; standard input and pipes can be opened only once.
 
