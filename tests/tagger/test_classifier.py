@@ -164,3 +164,13 @@ def test_parameters_of_parts_change_no_answers_before_the_next_fit_loaded_or_not
         assert one.suggest(["the dog"], k=2) == expected
         assert one.suggest(["the DOG"], k=2) == expected
         assert one.model.link == "sigmoid"
+
+
+def test_texts_of_labels_and_labels_of_groups_are_as_many_as_there_are_labels():
+    texts, Y = ["a dog", "a rose"], np.eye(2)
+    few = lw.Dataset(texts=texts, Y=Y, labels=["x", "y"], label_texts=["one"])
+    wide = lw.data.Groups(np.array([0, 1]), sparse.csr_array(np.eye(2, 3, dtype=np.float32)))
+    grouped = lw.Dataset(texts=texts, labels=["x", "y"], groups=wide)
+    for model, data, words in (("tree", few, "label_texts are for 1"), ("grouped", grouped, "columns for 3")):
+        with pytest.raises(LabelwoodError, match=f"{words} labels and there are 2"):
+            lw.TextClassifier(model=model).fit(data)

@@ -144,6 +144,10 @@ class TextClassifier(TextModel):
         if data.groups is not None and "groups" not in self.uses:
             raise LabelwoodError("the labels are those of groups and not of single rows: use fit_grouped_dataset")
         labels = as_labels(data.labels_to_learn_from()) if data.groups is None else from_scipy(data.groups.Y)
+        n_texts = labels.n_cols if data.label_texts is None else len(data.label_texts)
+        for what, n in (("groups.Y has columns for", labels.n_cols), ("label_texts are for", n_texts)):
+            if n != data.n_labels:  # the model could be saved, but not loaded
+                raise LabelwoodError(f"{what} {n} labels and there are {data.n_labels}: give one for each label")
         weights = as_weights(given.get("row_weights"), len(data))
         filters = data.filters if data.filters is not None and "filters" in self.uses else None
         return Examples(data, labels, filters=filters, row_weights=weights)
